@@ -1,0 +1,1 @@
+"""Scores a submission folder against hidden truth."""

@@ -1,0 +1,1 @@
+"""Analysis that an exported task folder must not contain. Imports rlhf, numpy and torch."""

@@ -1,0 +1,114 @@
+"""A run's files that need no torch: the metrics log, the receipt, and atomic writing.
+
+`log.jsonl` is appended to, one whole line a row; every other file is replaced atomically.
+Numbers that are not finite are written as null: strict JSON, which every reader can parse.
+"""
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+LOG_NAME = "log.jsonl"
+DONE_NAME = "done.json"
+CONFIG_NAME = "run_config.json"
+CHECKPOINTS_NAME = "checkpoints"
+
+
+def finite_or_null(value: Any) -> Any:
+    """`value` with every NaN and infinity inside it replaced by None."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: finite_or_null(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite_or_null(item) for item in value]
+    return value
+
+
+def dumps(value: Any, indent: int | None = None) -> str:
+    """Strict JSON text; non-finite numbers become null."""
+    return json.dumps(finite_or_null(value), indent=indent, allow_nan=False)
+
+
+def replace_file(path: str | Path, data: bytes) -> None:
+    """Write `path` so that a reader, or a crash, sees the old content or the new one, whole."""
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Replace `path` atomically with `value` as indented strict JSON."""
+    replace_file(path, (dumps(value, indent=1) + "\n").encode())
+
+
+def append_row(path: str | Path, row: Mapping[str, Any]) -> None:
+    """Append one row to a JSONL log in a single write."""
+    with open(path, "ab", buffering=0) as file:
+        file.write((dumps(row) + "\n").encode())
+
+
+@dataclass(frozen=True)
+class Log:
+    """The rows of a log, and what could not be read: (line number, what is wrong)."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[tuple[int, str]] = field(default_factory=list)
+
+
+def parse_lines(lines: Iterable[bytes]) -> Log:
+    """Rows of JSONL bytes. A last line cut short is ignored; any other bad line is a problem."""
+    rows: list[dict[str, Any]] = []
+    problems: list[tuple[int, str]] = []
+    torn: tuple[int, str] | None = None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        if torn is not None:
+            problems.append(torn)
+            torn = None
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            torn = (number, "is not valid JSON")
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+        else:
+            problems.append((number, "is not a JSON object"))
+    return Log(rows, problems)
+
+
+def read_log(path: str | Path) -> Log:
+    """All rows of a JSONL file, with the lines that could not be read. Raises OSError."""
+    with open(path, "rb") as file:
+        return parse_lines(file)
+
+
+def write_done(out_dir: str | Path, receipt: Mapping[str, Any]) -> None:
+    """Write the run's receipt, its last act.
+
+    `receipt` holds outcome (finished, failed or stopped), reason, by, steps, wall_s and the
+    sha256 of each artefact.
+    """
+    write_json(Path(out_dir) / DONE_NAME, {"format": 1, **receipt})

@@ -1,0 +1,77 @@
+"""The one place that knows where things lie: workspace, caches, the shipped task."""
+
+import hashlib
+import importlib.util
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+RUN_RECORD = "run.json"
+GRADE_RECORD = "grade.json"
+OUTPUT_LOG = "output.log"
+EVAL_DIR = "eval"
+
+
+def _user_dir(variable: str, mac: str, home: str) -> Path:
+    """A per-user folder of the platform: XDG's on Linux, ~/Library's on macOS."""
+    if os.environ.get(variable):
+        return Path(os.environ[variable]) / "rlhf-tui"
+    return Path.home() / (mac if sys.platform == "darwin" else home) / "rlhf-tui"
+
+
+def default_workspace() -> Path:
+    """RLHF_TUI_WORKSPACE, else the per-user data folder."""
+    named = os.environ.get("RLHF_TUI_WORKSPACE")
+    if named:
+        return Path(named)
+    return _user_dir("XDG_DATA_HOME", "Library/Application Support", ".local/share")
+
+
+def shipped_task() -> Path:
+    """The built task folder that comes with the package (found without importing it)."""
+    spec = importlib.util.find_spec("fixture")
+    if spec is None or not spec.submodule_search_locations:
+        raise FileNotFoundError("the package 'fixture' is not installed: reinstall rlhf-tui")
+    return Path(next(iter(spec.submodule_search_locations))) / "task"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The folders of one workspace. Creates nothing."""
+
+    root: Path
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
+
+    @property
+    def jobs(self) -> Path:
+        return self.root / "jobs"
+
+    @property
+    def grades(self) -> Path:
+        return self.root / "grades"
+
+    @property
+    def meta(self) -> Path:
+        return self.root / "meta"
+
+    @property
+    def queue(self) -> Path:
+        return self.root / "queue"
+
+    @property
+    def trash(self) -> Path:
+        return self.root / "trash"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "supervisor.lock"
+
+    @property
+    def cache(self) -> Path:
+        """This workspace's own corner of the user's cache; may be deleted at any time."""
+        key = hashlib.sha256(str(self.root.resolve()).encode()).hexdigest()[:16]
+        return _user_dir("XDG_CACHE_HOME", "Library/Caches", ".cache") / key
