@@ -1,5 +1,6 @@
 """One run folder, read into the facts that `runs --json` lists. Writes nothing."""
 
+import hashlib
 import json
 import math
 import time
@@ -143,6 +144,16 @@ def has_policy(folder: Path) -> bool:
 def text(value: Any) -> str | None:
     """`value` if it is a string with something in it, else None."""
     return value if isinstance(value, str) and value.strip() else None
+
+
+def recipe(folder: Path) -> str | None:
+    """A digest of a run's settings but for the seed: runs that share it are seeds of one."""
+    config = read_object(folder / CONFIG_NAME, [])
+    if config is None:
+        return None
+    rest = {**DEFAULTS, **{key: value for key, value in config.items() if value is not None}}
+    rest.pop("seed", None)
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _evidence(folder: Path, done: dict[str, Any] | None, rows: list[dict[str, Any]]) -> Evidence:
