@@ -189,5 +189,5 @@ def differences(configs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dic
 
 
 def _differ(values: Iterable[Any]) -> bool:
-    first, *others = values
-    return any(other != first for other in others)
+    listed = list(values)
+    return any(value != listed[0] for value in listed[1:])

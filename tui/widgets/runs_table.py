@@ -5,6 +5,7 @@ run, at its height on the screen, while rows come, go and change their order.
 """
 
 from collections.abc import Collection, Sequence
+from itertools import groupby
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -194,19 +195,26 @@ class RunsTable(Widget, can_focus=True):
         return self.get_component_rich_style(f"table--{name}")
 
     def _head(self, y: int) -> Strip:
-        head, sorted_ = self._style("head"), self._style("sorted")
+        return self._groups() if y == 0 else self._titles()
+
+    def _groups(self) -> Strip:
+        """What neighbouring columns have in common, written once over all of them."""
+        head = self._style("head")
         segments = [Segment(" ", head)]
-        shown = self._shown()
-        for place, (_, column) in enumerate(shown):
+        for group, columns in groupby(self._shown(), key=lambda shown: shown[1].field.group):
+            cells = sum(column.width + 1 for _, column in columns)
+            segments.append(Segment(pad(group.center(cells - 1), cells), head))
+        return Strip(segments)
+
+    def _titles(self) -> Strip:
+        head = self._style("head")
+        segments = [Segment(" ", head)]
+        for _, column in self._shown():
             by_this = column.key == self._sort[0]
             arrow = ("▼" if self._sort[1] else "▲") if by_this else ""
-            if y == 0:
-                before = shown[place - 1][1].field.group if place else ""
-                group = column.field.group if column.field.group != before else ""
-                text = pad(group[: column.width + 1], column.width)
-            else:
-                text = pad(arrow + column.field.title, column.width, right=not column.is_left)
-            segments += [Segment(text, sorted_ if by_this and y else head), Segment(" ", head)]
+            text = pad(arrow + column.field.title, column.width, right=not column.is_left)
+            segments += [Segment(text, self._style("sorted") if by_this else head)]
+            segments.append(Segment(" ", head))
         return Strip(segments)
 
     def _line(self, number: int) -> Strip:
