@@ -91,7 +91,7 @@ class ConsoleApp(App[int]):
         yield Lines(id="tabs")
         with Container(id="panes"):
             for kind in PANES:
-                pane = kind.make(self.state, self.look)
+                pane = kind.make(self.state, self.look, self.say)
                 pane.id = f"pane-{kind.name}"
                 pane.display = kind.name == self._current
                 yield pane
@@ -241,7 +241,6 @@ class ConsoleApp(App[int]):
         if not self.state.take(message.listing):
             return
         if first:
-            gc.collect()
             gc.freeze()  # thousands of runs would make every later full collection a pause
         self._follow_chosen()
         self.pane.update()
@@ -270,10 +269,8 @@ class ConsoleApp(App[int]):
             self.action_pane("run")
 
     def on_chosen(self, message: Chosen) -> None:
-        """Other marks: other curves."""
+        """Other marks: other curves. The pane that chose shows them already."""
         self._follow_chosen()
-        self.pane.update()
-        self._bars()
 
     def _follow_chosen(self) -> None:
         folders = self.state.folders
@@ -282,9 +279,13 @@ class ConsoleApp(App[int]):
         self._wake_logs.set()
 
     def on_notice(self, message: Notice) -> None:
-        """Say something; nothing said only renews the line."""
-        self._notice = (message.text, time.monotonic() + NOTICE_S)
-        if message.text:
+        """What a worker has to say."""
+        self.say(message.text)
+
+    def say(self, text: str) -> None:
+        """Say something in the status line for a while; nothing said only renews it."""
+        self._notice = (text, time.monotonic() + NOTICE_S)
+        if text:
             self.set_timer(NOTICE_S + 0.1, self._bars)
         self._bars()
 
@@ -292,11 +293,11 @@ class ConsoleApp(App[int]):
         """Measure the runs, one at a time, in a child process."""
         runs = [self.state.runs[key] for key in message.keys if key in self.state.runs]
         if self.place.read_only:
-            self.post_message(Notice("--read-only: nothing is measured"))
+            self.say("--read-only: nothing is measured")
         elif self._measuring:
-            self.post_message(Notice("already measuring: wait until it is done"))
+            self.say("already measuring: wait until it is done")
         elif not (missing := worth_measuring(runs, self.state.folders)):
-            self.post_message(Notice("nothing to measure: it has its figures, or no final weights"))
+            self.say("nothing to measure: it has its figures, or no final weights")
         else:
             self._measure([run["id"] for run in missing])
 
@@ -348,7 +349,7 @@ class ConsoleApp(App[int]):
     def on_write_asked(self, message: WriteAsked) -> None:
         """Write a file in a worker and say what became of it."""
         if self.place.read_only:
-            self.post_message(Notice("--read-only: nothing is written"))
+            self.say("--read-only: nothing is written")
             return
 
         def write() -> None:

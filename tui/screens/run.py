@@ -16,7 +16,7 @@ from rlhf.vocab import FAMILIES
 from ..columns import COLUMNS, cell
 from ..curves import METRICS, OVERALL
 from ..looks import curve_colour
-from ..messages import Chosen, CompareAsked, Notice, Open, WriteAsked
+from ..messages import Chosen, CompareAsked, Open, WriteAsked
 from ..plotting import Series, glyph
 from ..readout import curves_csv, read_out
 from ..render import clean, fit
@@ -184,7 +184,7 @@ class RunPane(Pane, can_focus=True):
 
     def _changed(self) -> None:
         self.update()
-        self.post_message(Notice(""))
+        self.say("")
 
     def action_metric(self, by: int) -> None:
         names = list(METRICS)
@@ -232,7 +232,7 @@ class RunPane(Pane, can_focus=True):
             self.state.toggle_marks([self.state.open_run])
             marked = self.state.open_run in self.state.marks
             self.post_message(Chosen())
-            self.post_message(Notice("marked" if marked else "unmarked"))
+            self.say("marked" if marked else "unmarked")
 
     def action_differences(self) -> None:
         self.post_message(CompareAsked(self.state.overlaid()))
@@ -241,7 +241,7 @@ class RunPane(Pane, can_focus=True):
         shown = self.state.overlaid()
         lines = read_out(self.state, shown, self.panels(), self.cursor, 200)
         self.app.copy_to_clipboard("\n".join(lines))
-        self.post_message(Notice(f"copied the read-out of {len(shown)} runs"))
+        self.say(f"copied the read-out of {len(shown)} runs")
 
     async def action_write(self) -> None:
         hint = "CSV: run, step and every metric, overall and per family"

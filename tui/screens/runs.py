@@ -14,7 +14,7 @@ from ..columns import COLUMNS, DEFAULT_COLUMNS, PINNED, is_metric
 from ..explain import explain, heading
 from ..export import csv_of, json_of
 from ..filter import FilterError
-from ..messages import Chosen, MeasureAsked, Notice, Open, WriteAsked
+from ..messages import Chosen, MeasureAsked, Open, WriteAsked
 from ..render import clean, exact
 from ..widgets.choices import Choice
 from ..widgets.lines import Lines
@@ -98,6 +98,7 @@ class RunsPane(Pane):
             (state.sort, state.reverse),
             state.grouped,
             self._nothing(),
+            state.longest_name,
         )
 
     def _nothing(self) -> str:
@@ -150,6 +151,7 @@ class RunsPane(Pane):
 
     def _chosen(self) -> None:
         self.update()
+        self.say("")
         self.post_message(Chosen())
 
     def action_sort(self) -> None:
@@ -171,7 +173,7 @@ class RunsPane(Pane):
 
     def on_runs_table_moved(self, event: RunsTable.Moved) -> None:
         """The status line names the place."""
-        self.post_message(Notice(""))
+        self.say("")
 
     def action_reverse(self) -> None:
         self.state.sort_by(self.state.sort, not self.state.reverse)
@@ -217,7 +219,7 @@ class RunsPane(Pane):
             value = row.value(COLUMNS[key])
             text = json.dumps(value) if isinstance(value, dict | list) else exact(value)
             self.app.copy_to_clipboard(text)
-            self.post_message(Notice(f"copied {text[:60]}"))
+            self.say(f"copied {text[:60]}")
 
     async def action_write(self) -> None:
         hint = ".csv: the columns shown; .json: all facts of the rows shown"
@@ -247,14 +249,14 @@ class RunsPane(Pane):
         """Filter while it is typed; what is not finished yet changes nothing."""
         event.stop()
         if self.line.display and self._filtered():
-            self.post_message(Notice(""))
+            self.say("")
 
     def _filtered(self) -> bool:
         """Take the line's filter if it can be read; else say why not."""
         try:
             self.state.set_filter(self.line.value)
         except FilterError as error:
-            self.post_message(Notice(clean(str(error))))
+            self.say(clean(str(error)))
             return False
         self.update()
         return True

@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ..columns import Column, cell, laid_out
-from ..render import clean, pad, width
+from ..render import clean, pad
 from ..state import Row
 
 HEAD = 2  # lines of the heading
@@ -71,6 +71,7 @@ class RunsTable(Widget, can_focus=True):
         self._sort: tuple[str | None, bool] = (None, False)
         self._grouped = False
         self._empty = ""
+        self._longest = 0
         self._cursor = 0
         self._column = 1
         self._top = 0
@@ -87,14 +88,19 @@ class RunsTable(Widget, can_focus=True):
         sort: tuple[str | None, bool],
         grouped: bool,
         empty: str,
+        longest: int,
     ) -> None:
-        """Show these rows and columns; `empty` is said where there is no row."""
+        """Show these rows and columns; `empty` is said where there is no row.
+
+        `longest` is the width in cells of the longest name, shown at present or not.
+        """
         here = self.cursor_row
         if grouped != self._grouped or list(keys) != self._keys:
             self._cells.clear()
         self._keep_cursor(here.key if here else None, rows)
         self._rows, self._keys, self._marks = rows, list(keys), marks
         self._sort, self._grouped, self._empty = sort, grouped, empty
+        self._longest = longest
         self._column = min(self._column, len(keys) - 1)
         self._lay_out()
         self.refresh()
@@ -136,10 +142,9 @@ class RunsTable(Widget, can_focus=True):
         return max(1, self.size.height - HEAD)
 
     def _lay_out(self) -> None:
-        longest = max([width(clean(row.runs[0]["name"])) for row in self._rows[:500]] or [0])
         extra = 6 if self._grouped else 0
         room = max(1, self.size.width - 1)
-        self._columns = laid_out(self._keys, room, longest + extra, self._grouped)
+        self._columns = laid_out(self._keys, room, self._longest + extra, self._grouped)
         self._scroll()
 
     def on_resize(self, event: events.Resize) -> None:
