@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent / "bench"))
 
 import pytest
 import torch
+from synthetic import console as console
 
 from rlhf.model import Policy, default_config, load_policy
 from rlhf.reward_model import RewardModel, load_rm
