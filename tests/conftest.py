@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
-sys.path.insert(0, str(Path(__file__).parent / "bench"))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "bench")]
 
 import pytest
 import torch
