@@ -20,7 +20,7 @@ def test_every_module_says_what_it_is() -> None:
 
 def test_the_commands_that_the_readme_names_exist() -> None:
     readme, makefile = (ROOT / "README.md").read_text(), (ROOT / "Makefile").read_text()
-    for target in set(re.findall(r"`?make (\w+)`?", readme)):
+    for target in set(re.findall(r"(?m)(?:`|^    )make (\w+)", readme)):
         assert re.search(rf"^{target}:", makefile, re.M), target
     for module in set(re.findall(r"python -m ([\w.]+)", readme)):
         path = ROOT / module.replace(".", "/")
