@@ -251,6 +251,13 @@ class RunsTable(Widget, can_focus=True):
         self._cells[row.key] = (row, texts)
         return texts
 
+    def renew_ages(self) -> None:
+        """Draw again if an age on screen reads differently by now."""
+        shown = self._rows[self._top : self._top + self._page]
+        before = [self._cells[row.key][1] for row in shown if row.key in self._cells]
+        if before != [self._texts(row) for row in shown if row.key in self._cells]:
+            self.refresh()
+
     def _state_style(self, state: str) -> Style:
         if state in ("queued", "starting", "running"):
             return self._style("live")
