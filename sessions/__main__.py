@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from .errors import SessionError
 from .paths import Workspace
 
 
@@ -36,7 +37,12 @@ def execute(folder: Path, attempt: int) -> None:
     """Become the run of a folder."""
     from . import child
 
-    sys.exit(child.execute(folder, attempt))
+    try:
+        code = child.execute(folder, attempt)
+    except SessionError as error:
+        click.echo(f"{folder.name}: {error}", err=True)
+        code = error.exit_code
+    sys.exit(code)
 
 
 @main.command()

@@ -23,7 +23,6 @@ from .record import Record, now, update
 from .rundir import last_rows
 
 NOT_MINE = 75  # exit code: another process has this attempt, or it was called off
-NICENESS = 10
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -35,7 +34,6 @@ def execute(folder: Path, attempt: int) -> int:
     began = time.monotonic()
     _redirect(folder / OUTPUT_LOG)
     print(f"--- attempt {attempt}, {now()}", flush=True)
-    os.nice(NICENESS)
     changed = changed_inputs(record.get("inputs") or {})
     if changed:
         return _fail(folder, f"input changed since the launch: {'; '.join(changed)}", began)

@@ -17,15 +17,18 @@ from pathlib import Path
 
 from . import queue
 from .afterwards import next_check
+from .child import environment
 from .errors import SessionError
 from .identity import Process, alive, parse
 from .paths import Workspace
 from .record import Record, load, now, update
-from .supervise import NARRATION, python_environment, take_lock
+from .supervise import python_environment, take_lock
 
 TICK_S = 0.2
 FIRST_PAUSE_S = 1.0  # before a start that failed is tried again; doubled each time
 LONGEST_PAUSE_S = 60.0
+SETTLE_S = 2.0  # a folder's time of change may be this coarse
+NICENESS = 10  # of the supervisor and so of all it starts
 
 
 def cores() -> int:
@@ -41,8 +44,7 @@ class Slot:
 
     child: subprocess.Popen[bytes] | None
     folder: Path
-    attempt: int = 0  # 0: a check after the run, not the run
-    check: str = ""
+    attempt: int = 0  # 0: adopted, or a check after the run
 
 
 @dataclass
@@ -62,17 +64,44 @@ class Supervisor:
     slots: dict[str, Slot] = field(default_factory=dict)
     retries: dict[str, Retry] = field(default_factory=dict)
     checked: set[tuple[str, str]] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)  # looked at, and not begun
+    _line: list[queue.Entry] = field(default_factory=list)
+    _stamp: int = -1
+    _fresh_until: float = 0.0
 
     def tick(self) -> bool:
         """Look once at everything. False when there is nothing left to do."""
         for identifier in list(self.slots):
             self._look(identifier)
-        line = queue.entries(self.workspace)
-        for entry in line:
-            if entry.id not in self.slots and entry.folder.is_dir():
-                with suppress(SessionError):
-                    self._consider(entry)
-        return bool(self.slots) or bool(line and not queue.paused(self.workspace))
+        paused, work = queue.paused(self.workspace), bool(self.slots)
+        for entry in self.line():
+            work |= self._advance(entry, paused)
+        return work
+
+    def _advance(self, entry: queue.Entry, paused: bool) -> bool:
+        """Do what can be done for one entry; whether more is to come."""
+        if entry.id in self.slots or not entry.folder.is_dir():
+            return True
+        if entry.id in self.waiting and (paused or not self._free()):
+            return not paused
+        try:
+            return self._consider(entry, paused)
+        except SessionError as error:
+            print(f"{now()} {entry.id}: {error}", file=sys.stderr, flush=True)
+            self.waiting.add(entry.id)
+            return False
+
+    def line(self) -> list[queue.Entry]:
+        """The queue's entries, read again while its folder changes."""
+        try:
+            stamp = self.workspace.queue.stat().st_mtime_ns
+        except OSError:
+            stamp = 0
+        if stamp != self._stamp:
+            self._stamp, self._fresh_until = stamp, time.monotonic() + SETTLE_S
+        if time.monotonic() <= self._fresh_until:
+            self._line = queue.entries(self.workspace)
+        return self._line
 
     def _look(self, identifier: str) -> None:
         """Free the slot of what has ended, and keep how it ended if that was seen."""
@@ -104,43 +133,53 @@ class Supervisor:
         retry.at = time.monotonic() + retry.pause
         retry.pause = min(2 * retry.pause, LONGEST_PAUSE_S)
 
-    def _consider(self, entry: queue.Entry) -> None:
+    def _consider(self, entry: queue.Entry, paused: bool) -> bool:
         """Start, adopt, check or drop what an entry of the line stands for."""
         record = load(entry.folder)
         if record is None or record["cancelled"]:
             queue.remove(self.workspace, entry.id)
-        elif record["process"] is None:
-            self._start(entry, record["attempt"])
-        elif _lives(record):
+            return False
+        if record["process"] is None:
+            self.waiting.add(entry.id)
+            return not paused and self._start(entry, record["attempt"])
+        self.waiting.discard(entry.id)
+        lives = _lives(record)
+        if lives:
             self.slots[entry.id] = Slot(None, entry.folder)
-        else:
-            self._after(entry, record)
+        return lives if lives is not False else self._after(entry, record)
 
     def _free(self) -> bool:
         return len(self.slots) < self.capacity
 
-    def _start(self, entry: queue.Entry, attempt: int) -> None:
+    def _start(self, entry: queue.Entry, attempt: int) -> bool:
         retry = self.retries.get(entry.id)
-        waits = retry is not None and time.monotonic() < retry.at
-        if queue.paused(self.workspace) or waits or not self._free():
-            return
-        child = _spawn([sys.executable, "-P", "-m", "sessions", "execute", str(entry.folder), str(attempt)])
-        self.slots[entry.id] = Slot(child, entry.folder, attempt)
+        if self._free() and (retry is None or time.monotonic() >= retry.at):
+            words = ["-m", "sessions", "execute", str(entry.folder), str(attempt)]
+            try:
+                child = _spawn([sys.executable, "-P", *words], python_environment())
+            except OSError:
+                self._postpone(entry.id)
+            else:
+                self.slots[entry.id] = Slot(child, entry.folder, attempt)
+        return True
 
-    def _after(self, entry: queue.Entry, record: Record) -> None:
+    def _after(self, entry: queue.Entry, record: Record) -> bool:
         """What follows a run's end: each check once, then its entry goes."""
         check = next_check(entry.folder, record)
         if check is None or (entry.id, check.name) in self.checked:
             queue.remove(self.workspace, entry.id)
-        elif self._free():
+            return False
+        if self._free():
             self.checked.add((entry.id, check.name))
-            self.slots[entry.id] = Slot(_spawn(check.command), entry.folder, check=check.name)
+            child = _spawn(check.command, environment(entry.folder, record))
+            self.slots[entry.id] = Slot(child, entry.folder)
+        return True
 
 
-def _spawn(command: list[str]) -> subprocess.Popen[bytes]:
+def _spawn(command: list[str], env: dict[str, str]) -> subprocess.Popen[bytes]:
     """A child in a session of its own; what it prints before it has its log goes to ours."""
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, env=python_environment(), cwd="/", start_new_session=True
+        command, stdin=subprocess.DEVNULL, env=env, cwd="/", start_new_session=True
     )
 
 
@@ -150,10 +189,10 @@ def _load(folder: Path) -> Record | None:
     return None
 
 
-def _lives(record: Record) -> bool:
-    """Whether the record's process runs, here or, for all we can know, on another host."""
+def _lives(record: Record) -> bool | None:
+    """Whether the record's process runs; None if it is another host's."""
     process: Process | None = parse(record["process"])
-    return process is not None and alive(process) is not False
+    return process is not None and alive(process)
 
 
 def _exit(code: int) -> dict[str, int | str | None]:
@@ -169,6 +208,7 @@ def supervise(workspace: Workspace) -> None:
     told: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, frame: told.append(number))
+    os.nice(NICENESS)
     loop = Supervisor(workspace)
     while not told:
         if not loop.tick() and _leave(loop, lambda: os.close(lock)):
