@@ -45,11 +45,6 @@ def locked(workspace: Workspace) -> Iterator[None]:
         os.close(handle)
 
 
-def path_of(workspace: Workspace, identifier: str) -> Path:
-    """Where the entry of a run or job lies."""
-    return workspace.queue / f"{identifier}{SUFFIX}"
-
-
 def end_of_line(workspace: Workspace) -> float:
     """The position after the last entry."""
     positions = [e.position for e in entries(workspace) if e.position < float("inf")]
@@ -63,7 +58,7 @@ def add(workspace: Workspace, identifier: str, position: float) -> None:
 
 
 def _write(workspace: Workspace, identifier: str, position: float) -> None:
-    path = path_of(workspace, identifier)
+    path = workspace.entry(identifier)
     with writing(path):
         write_json(path, {"format": 1, "position": position})
 
@@ -71,7 +66,7 @@ def _write(workspace: Workspace, identifier: str, position: float) -> None:
 def remove(workspace: Workspace, identifier: str) -> None:
     """Take an entry out, if it is there."""
     with writing(workspace.queue):
-        path_of(workspace, identifier).unlink(missing_ok=True)
+        workspace.entry(identifier).unlink(missing_ok=True)
 
 
 def entries(workspace: Workspace) -> list[Entry]:
@@ -89,7 +84,7 @@ def _is_entry(name: str) -> bool:
 
 
 def _entry(workspace: Workspace, identifier: str) -> Entry | None:
-    path = path_of(workspace, identifier)
+    path = workspace.entry(identifier)
     try:
         value = json.loads(path.read_bytes())
         position = float(json.loads(path.read_bytes())["position"])

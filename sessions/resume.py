@@ -7,8 +7,8 @@ from .errors import InputError, UsageError
 from .inputs import changed_inputs
 from .paths import Workspace
 from .record import Record, fresh_attempt, load, update
+from .rundir import state_of
 from .supervise import ensure_supervisor
-from .evidence import state_of
 
 RESUMABLE = ("stopped", "failed", "lost")
 _KEPT = ("attempt", "process", "exit", "stop", "cancelled")
