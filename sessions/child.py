@@ -17,10 +17,11 @@ from rlhf.runlog import CHECKPOINTS_NAME, DONE_NAME, LOG_NAME, write_done
 
 from .errors import writing
 from .identity import RUN_MARK, own
-from .inputs import changed_inputs, package_dir
+from .inputs import changed_inputs
 from .paths import OUTPUT_LOG
 from .record import Record, now, update
 from .rundir import last_rows
+from .supervise import python_environment
 
 NOT_MINE = 75  # exit code: another process has this attempt, or it was called off
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -95,12 +96,10 @@ def _redirect(path: Path) -> None:
 def environment(folder: Path, record: Record) -> dict[str, str]:
     """What the run finds in its environment."""
     threads = str(record.get("threads") or 1)
-    path = [str(package_dir().parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     return {
-        **os.environ,
+        **python_environment(),
         **dict.fromkeys(THREAD_VARIABLES, threads),
         "PYTHONUNBUFFERED": "1",
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys(filter(None, path))),
         **record["env"],
         RUN_MARK: str(folder),
     }
@@ -113,7 +112,7 @@ def _become(folder: Path, record: Record, began: float) -> int:
     if record["attempt"] > 1:
         command.append("--resume")
     os.chdir(folder)
-    os.execvpe(command[0], command, env)
+    return os.execvpe(command[0], command, env)
 
 
 def _accompany(folder: Path, command: list[str], env: dict[str, str], began: float) -> int:

@@ -15,9 +15,8 @@ from contextlib import contextmanager
 
 
 class SessionError(Exception):
-    """It could not run. `kind`, `path` and `fix` go into the JSON form of the error."""
+    """It could not run. `path` and `fix` go into the JSON form of the error."""
 
-    kind = "cannot_run"
     exit_code = 4
 
     def __init__(self, message: str, path: str | None = None, fix: str | None = None) -> None:
@@ -29,21 +28,18 @@ class SessionError(Exception):
 class UsageError(SessionError):
     """No such run, a bad setting, or an action that does not fit the run's state."""
 
-    kind = "usage"
     exit_code = 2
 
 
 class InputError(SessionError):
     """An input file is missing, damaged, or no longer what it was."""
 
-    kind = "invalid_input"
     exit_code = 3
 
 
 class AnswerNo(SessionError):
     """It ran, and the answer is no."""
 
-    kind = "answer_no"
     exit_code = 1
 
 
@@ -63,5 +59,5 @@ def writing(what: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        fix = _FIXES.get(error.errno or 0)
-        raise SessionError(f"cannot write {os.fspath(what)}: {reason}", os.fspath(what), fix) from error
+        path, fix = os.fspath(what), _FIXES.get(error.errno or 0)
+        raise SessionError(f"cannot write {path}: {reason}", path, fix) from error

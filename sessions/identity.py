@@ -129,7 +129,8 @@ def members(process: Process, mark: str) -> list[int]:
         return []
     leader = stat(process.pid)
     ours = leader is not None and leader.start == process.start
-    return [pid for pid, seen in _table() if _belongs(pid, seen, process) and (ours or _marked(pid, mark))]
+    related = [pid for pid, seen in _table() if _belongs(pid, seen, process)]
+    return [pid for pid in related if ours or _marked(pid, mark)]
 
 
 def _belongs(pid: int, seen: Stat, process: Process) -> bool:

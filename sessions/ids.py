@@ -31,7 +31,8 @@ def candidate(stem: str, number: int) -> str:
 
 def taken(workspace: Workspace, identifier: str) -> bool:
     """Whether a run, a job, something in the trash or notes have, or had, this id."""
-    places = (workspace.runs, workspace.jobs, workspace.trash, workspace.grades)
+    trash = workspace.trash
+    places = (workspace.runs, workspace.jobs, workspace.grades, trash / "runs", trash / "jobs")
     notes = workspace.meta / f"{identifier}.jsonl"
     return notes.exists() or any((place / identifier).exists() for place in places)
 

@@ -97,5 +97,6 @@ def check_weights(path: Path) -> None:
         raise InputError(f"{path}: {error.strerror}", str(path)) from error
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} has no valid safetensors header", str(path)) from error
-    if size != 8 + length + end:
-        raise InputError(f"{path} is cut short: {size} bytes, {8 + length + end} expected", str(path))
+    expected = 8 + length + end
+    if size != expected:
+        raise InputError(f"{path} has {size} bytes, its header says {expected}", str(path))

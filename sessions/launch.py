@@ -37,7 +37,7 @@ def launch(
     code = hash_code()
     position = queue.end_of_line(workspace)
     sweep = f"{slug(plans[0].name)[:40]}-{secrets.token_hex(4)}" if len(plans) > 1 else None
-    identifiers = []
+    identifiers: list[str] = []
     for plan in plans:
         draft = _Draft(workspace, task, plan, list(trainer), position + len(identifiers))
         draft.fields = {"parent": parent, "sweep": sweep, "code": code, **fields}

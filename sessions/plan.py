@@ -92,9 +92,9 @@ def task_environment(task: Path) -> Iterator[None]:
 
 
 def _resolved(settings: Config) -> Config:
-    placed = {key: _absolute(value) if key in PATH_KEYS else value for key, value in settings.items()}
+    paths = {key: _absolute(settings[key]) for key in PATH_KEYS if key in settings}
     try:
-        return resolve(placed)
+        return resolve(settings | paths)
     except RlhfError as error:
         raise UsageError(str(error)) from error
 
@@ -108,7 +108,8 @@ def _absolute(value: Any) -> Any:
 
 def _check_inputs(configs: Sequence[Config]) -> None:
     """Look at each file once, however many runs of a sweep share it."""
-    files = {path: key for config in configs for key, paths in input_files(config).items() for path in paths}
+    every = (pair for config in configs for pair in input_files(config).items())
+    files = {path: key for key, paths in every for path in paths}
     for path, key in files.items():
         if not path.is_file():
             raise InputError(f"{key}: {path} is missing", str(path))
@@ -131,7 +132,8 @@ def _check_prompts(path: Path, families: set[str]) -> None:
         raise InputError(f"{path} holds no prompts", str(path))
     missing = sorted(families - {str(row.get("family")) for row in log.rows})
     if missing:
-        raise UsageError(f"{path} has no prompts of {', '.join(missing)}: give it no weight", str(path))
+        fix = "give these families no weight"
+        raise UsageError(f"{path} has no prompts of {', '.join(missing)}", str(path), fix)
 
 
 def _plan(name: str, config: Config) -> Plan:
@@ -151,8 +153,7 @@ def read_wrapper(path: Path) -> bytes:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", str(path)) from error
     except (SyntaxError, ValueError, RecursionError) as error:
-        where = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise InputError(f"wrapper {path}{where} is not valid Python: {error}", str(path)) from error
+        raise InputError(f"wrapper {path} is not valid Python: {error}", str(path)) from error
     if not any(_names_transform(node) for node in ast.walk(tree)):
         fix = "define transform(records, response_tokens, rewards)"
         raise InputError(f"wrapper {path} defines no transform()", str(path), fix)

@@ -86,7 +86,6 @@ def _is_entry(name: str) -> bool:
 def _entry(workspace: Workspace, identifier: str) -> Entry | None:
     path = workspace.entry(identifier)
     try:
-        value = json.loads(path.read_bytes())
         position = float(json.loads(path.read_bytes())["position"])
     except FileNotFoundError:
         return None

@@ -65,7 +65,10 @@ def fresh_attempt(number: int) -> Record:
 
 
 def load(folder: Path) -> Record | None:
-    """The record in `folder`, or None if it has none. Raises InputError if it is damaged."""
+    """The record in `folder`, whole even if keys are missing; None if there is none.
+
+    Raises InputError if it is damaged.
+    """
     path = folder / RUN_RECORD
     try:
         with open(path, "rb") as file:
@@ -78,7 +81,7 @@ def load(folder: Path) -> Record | None:
         raise InputError(f"{path} is not valid JSON", str(path)) from error
     if not isinstance(value, dict):
         raise InputError(f"{path} is not a JSON object", str(path))
-    return value
+    return {**new_record("run", folder.name, []), "created": None, **value}
 
 
 @contextmanager

@@ -109,10 +109,10 @@ def read_run(folder: Path, source: str, families: list[str], problems: list[Prob
     `families` are those of its prompts. What cannot be read is null and named in `problems`.
     """
     record = read_object(folder / RUN_RECORD, problems)
-    config = read_object(folder / CONFIG_NAME, problems)
+    config = read_object(folder / CONFIG_NAME, problems) or _planned(record)
     done = read_object(folder / DONE_NAME, problems)
     rows = last_rows(folder / LOG_NAME)
-    state, reason = derive(gather(folder, record, done, rows))
+    state, reason = judge(folder, record, done, rows)
     record = record or {}
     return {
         "id": folder.name,
@@ -165,7 +165,24 @@ def state_of(folder: Path, record: Run | None = None) -> State:
     """The state of the run in `folder` now; `record` may be given if it was just read."""
     record = read_object(folder / RUN_RECORD, []) if record is None else record
     done = read_object(folder / DONE_NAME, [])
-    return derive(gather(folder, record, done, last_rows(folder / LOG_NAME)))
+    return judge(folder, record, done, last_rows(folder / LOG_NAME))
+
+
+def judge(
+    folder: Path, record: Run | None, done: dict[str, Any] | None, rows: list[dict[str, Any]]
+) -> State:
+    """The state of a folder of which these were read, in this order, just now."""
+    state = derive(gather(folder, record, done, rows))
+    if state.state == "lost" and done is None:  # its receipt may have come while we looked
+        done = read_object(folder / DONE_NAME, [])
+        state = derive(gather(folder, record, done, rows))
+    return state
+
+
+def _planned(record: Run | None) -> dict[str, Any] | None:
+    """The settings of a run that has not begun, and so has not written them itself."""
+    config = (record or {}).get("config")
+    return config if isinstance(config, dict) else None
 
 
 def _training(

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from . import queue
 from .errors import SessionError, writing
@@ -54,8 +53,8 @@ def _start(workspace: Workspace) -> None:
 
 
 def python_environment() -> dict[str, str]:
-    """This environment, in which `python -P -m sessions` finds the package we run from."""
-    path = [str(package_dir("sessions").parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    """This environment, in which `python -P -m` finds the packages we run from."""
+    path = [str(package_dir().parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(filter(None, path)))}
 
 

@@ -192,7 +192,7 @@ def _load(folder: Path) -> Record | None:
 def _lives(record: Record) -> bool | None:
     """Whether the record's process runs; None if it is another host's."""
     process: Process | None = parse(record["process"])
-    return process is not None and alive(process)
+    return False if process is None else alive(process)
 
 
 def _exit(code: int) -> dict[str, int | str | None]:
