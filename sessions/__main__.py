@@ -54,5 +54,17 @@ def compare(folder: Path) -> None:
     replay.record_verdict(folder)
 
 
+@main.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("pattern")
+@click.option("--invert", is_flag=True)
+@click.option("--follow", is_flag=True)
+def search(path: Path, pattern: str, invert: bool, follow: bool) -> None:
+    """Print the lines of a log that match."""
+    from . import log_search
+
+    log_search.run_search(path, pattern, invert, follow)
+
+
 if __name__ == "__main__":
     main()

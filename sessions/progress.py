@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rlhf.runlog import LOG_NAME
+from rlhf.runlog import CONFIG_NAME, DONE_NAME, LOG_NAME
 
 from . import queue
 from .paths import RUN_RECORD, Workspace
@@ -50,7 +50,7 @@ def _progress(folder: Path) -> Progress | None:
     if record is None:
         return None
     rows = last_rows(folder / LOG_NAME)
-    done = read_object(folder / "done.json", [])
+    done = read_object(folder / DONE_NAME, [])
     state, reason = judge(folder, record, done, rows)
     config = record.get("config")
     steps = number(config.get("steps")) if isinstance(config, Mapping) else None
@@ -58,8 +58,8 @@ def _progress(folder: Path) -> Progress | None:
     speed = steps_per_second(rows[-RECENT_ROWS:])
     left = (steps - step) / speed if steps is not None and step is not None and speed else None
     name, kind = str(record.get("name") or folder.name), str(record.get("kind") or "run")
-    counts = (None if x is None else int(x) for x in (step, steps))
-    return Progress(folder.name, kind, name, state, reason, *counts, speed, left)
+    at, of = (None if x is None else int(x) for x in (step, steps))
+    return Progress(folder.name, kind, name, state, reason, at, of, speed, left)
 
 
 def steps_per_second(rows: Sequence[Mapping[str, Any]]) -> float | None:
@@ -92,7 +92,7 @@ def _newest(place: Path) -> list[Path]:
 
 
 def _cost(folder: Path) -> float | None:
-    config = read_object(folder / "run_config.json", []) or {}
+    config = read_object(folder / CONFIG_NAME, []) or {}
     speed = steps_per_second(last_rows(folder / LOG_NAME))
     batch = number(config.get("batch_prompts", 16)), number(config.get("samples_per_prompt", 8))
     if not speed or not batch[0] or not batch[1]:

@@ -37,7 +37,8 @@ def replay(
         what = "; ".join(changed)
         meta.append(workspace, folder.name, "replay", same=None, inputs_changed=changed)
         raise InputError(f"{folder.name} cannot come out the same: {what}", str(folder))
-    request = Request(base=_config(folder, record), name=f"{record.get('name', folder.name)}-replay")
+    name = f"{record.get('name', folder.name)}-replay"
+    request = Request(base=_config(folder, record), name=name)
     plans = make_plans(request, Path(record.get("env", {}).get("TASK", task)))
     of = {"id": folder.name, "folder": str(folder)}
     return launch(workspace, task, plans, folder.name, trainer, replay_of=of)[0]

@@ -146,7 +146,7 @@ class Supervisor:
         lives = _lives(record)
         if lives:
             self.slots[entry.id] = Slot(None, entry.folder)
-        return lives if lives is not False else self._after(entry, record)
+        return self._after(entry, record) if lives is False else bool(lives)
 
     def _free(self) -> bool:
         return len(self.slots) < self.capacity
