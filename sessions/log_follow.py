@@ -33,6 +33,7 @@ class Follower:
         self.offset = offset  # where the first line that was not handed out begins
         self._handle: int | None = None
         self._mark = b""
+        self._rotated = False
 
     def close(self) -> None:
         if self._handle is not None:
@@ -73,6 +74,9 @@ class Follower:
     def _check(self) -> str | None:
         """Begin again at the top if the file is no longer the one that was read."""
         assert self._handle is not None
+        if self._rotated:
+            self._rotated = False
+            return "rotated"
         size = os.fstat(self._handle).st_size
         if size >= self.offset:
             start = self.offset - len(self._mark)
@@ -95,7 +99,7 @@ class Follower:
         if (named.st_dev, named.st_ino) == (mine.st_dev, mine.st_ino) or read_to < mine.st_size:
             return False
         self.close()
-        self.offset, self._mark = 0, b""
+        self.offset, self._mark, self._rotated = 0, b"", True
         return True
 
     def _skip_long(self, data: bytes) -> int:

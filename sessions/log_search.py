@@ -55,6 +55,7 @@ class Search:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=python_environment(),
+            bufsize=0,
             start_new_session=True,
         )
         assert self._child.stdout is not None
