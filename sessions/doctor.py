@@ -135,9 +135,9 @@ def _terminal() -> Iterator[Finding]:
         return
     size, kind = shutil.get_terminal_size(), os.environ.get("TERM", "unknown")
     small = size.columns < 80 or size.lines < 24
-    fix = "80x24 shows everything" if small else None
     level = "warn" if small or kind in ("dumb", "unknown") else "ok"
-    yield Finding("terminal", level, f"{kind}, {size.columns}x{size.lines}{_colours()}", fix)
+    text = f"{kind}, {size.columns}x{size.lines}{_colours()}"
+    yield Finding("terminal", level, text, "80x24 shows everything" if small else None)
 
 
 def _colours() -> str:

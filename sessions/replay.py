@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rlhf.runlog import CONFIG_NAME, LOG_NAME, read_log, write_json
+from rlhf.runlog import CONFIG_NAME, LOG_NAME, canonical_sha256, read_log, write_json
 
 from . import meta
 from .afterwards import VERDICT
 from .errors import InputError, UsageError, writing
 from .identity import host
-from .inputs import changed_inputs, hash_code, hash_file
+from .inputs import changed_inputs, hash_code
 from .launch import TRAINER, launch
 from .paths import Workspace
 from .plan import Request, make_plans
@@ -87,16 +87,19 @@ def _same_machine(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool |
 
 def differences(one: Path, other: Path) -> list[str]:
     """What differs between two runs: bytes of the weights, rows of the log, the evaluation."""
-    found = [] if _same_bytes(one, other, POLICY_NAME) else [POLICY_NAME]
-    if _rows(one) != _rows(other):
+    found = [] if _same(one, other, POLICY_NAME) else [POLICY_NAME]
+    if not _same(one, other, LOG_NAME):
         found.append(f"{LOG_NAME}: {_first_difference(_rows(one), _rows(other))}")
     if (one / DEV_NAME).exists() and (other / DEV_NAME).exists():
-        found += [] if _same_bytes(one, other, DEV_NAME) else [DEV_NAME]
+        found += [] if _same(one, other, DEV_NAME) else [DEV_NAME]
     return found
 
 
-def _same_bytes(one: Path, other: Path, name: str) -> bool:
-    return hash_file(one / name) == hash_file(other / name)
+def _same(one: Path, other: Path, name: str) -> bool:
+    try:
+        return canonical_sha256(one / name) == canonical_sha256(other / name)
+    except OSError as error:
+        raise InputError(f"{error.filename}: {error.strerror}", error.filename) from error
 
 
 def _rows(folder: Path) -> list[dict[str, Any]]:
