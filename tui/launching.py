@@ -87,22 +87,22 @@ def report(states: Mapping[str, State], as_json: bool) -> int:
     if as_json:
         print(dumps({"format": 1, "runs": rows}))
     else:
-        for row in rows:
-            narrate(f"{row['id']}: {row['state']}" + (f", {row['reason']}" if row["reason"] else ""))
-    return Exit.OK if all(row["state"] == "finished" for row in rows) else Exit.NO
+        for name, state in states.items():
+            narrate(f"{name}: {state.state}" + (f", {state.reason}" if state.reason else ""))
+    return Exit.OK if all(s.state == "finished" for s in states.values()) else Exit.NO
 
 
 def _show_plans(workspace: Workspace, task: Path, plans: Sequence[Plan], as_json: bool) -> None:
     cost = progress.seconds_per_sample(workspace, task)
     each = [progress.expected_seconds(plan.config, cost) for plan in plans] if cost else None
     total = progress.sweep_seconds(each, cores()) if each else None
+    seconds: Sequence[float | None] = each or [None] * len(plans)
     rows = [
-        {"name": plan.name, "config": plan.config, "seconds": each[i] if each else None}
-        for i, plan in enumerate(plans)
+        {"name": plan.name, "config": plan.config, "seconds": time_}
+        for plan, time_ in zip(plans, seconds, strict=True)
     ]
-    document = {"dry_run": True, "cores": cores(), "seconds": total, "runs": rows}
-    lines = [f"{row['name']}  {_minutes(row['seconds'])}" for row in rows]
-    emit(as_json, document, lines)
+    lines = [f"{plan.name}  {_minutes(t)}" for plan, t in zip(plans, seconds, strict=True)]
+    emit(as_json, {"dry_run": True, "cores": cores(), "seconds": total, "runs": rows}, lines)
     if not as_json:
         told = "in about " + _minutes(total) if total else "no run here tells how fast"
         sys.stdout.flush()

@@ -44,13 +44,14 @@ def check(
     again = _apply(wrap_fn, path, rows, responses, raw)
     names = [row["family"] for row in rows]
     masks = {name: torch.tensor([other == name for other in names]) for name in set(names)}
+    families = {name: figures(raw[mask], wrapped[mask]) for name, mask in sorted(masks.items())}
     return {
         "format": 1,
         "wrapper": path,
         "n": n,
         "seed": seed,
         "deterministic": torch.equal(wrapped, again),
-        "families": {name: figures(raw[mask], wrapped[mask]) for name, mask in sorted(masks.items())},
+        "families": families,
         "overall": figures(raw, wrapped),
     }
 
