@@ -11,7 +11,7 @@ from rlhf.runlog import replace_file, write_json
 from . import queue
 from .errors import writing
 from .ids import claim_folder, slug
-from .inputs import hash_code
+from .inputs import hash_code, hash_files
 from .paths import RUN_RECORD, Workspace
 from .plan import Plan
 from .record import Record, new_record
@@ -40,7 +40,7 @@ def launch(
     identifiers: list[str] = []
     for plan in plans:
         draft = _Draft(workspace, task, plan, list(trainer), position + len(identifiers))
-        draft.fields = {"parent": parent, "sweep": sweep, "code": code, **fields}
+        draft.fields = {"parent": parent, "sweep": sweep, "code": code, "validate": True, **fields}
         identifiers.append(claim_folder(workspace, workspace.runs, plan.name, draft.fill))
     ensure_supervisor(workspace)
     return identifiers
@@ -65,9 +65,12 @@ class _Draft:
         with writing(draft):
             if self.plan.wrapper is not None:
                 replace_file(draft / WRAPPER, self.plan.wrapper)
-                original = config["reward_wrapper"]
+                inputs["reward_wrapper"] = {
+                    "path": str(final / WRAPPER),
+                    "sha256": hash_files([draft / WRAPPER]),
+                    "source": config["reward_wrapper"],
+                }
                 config["reward_wrapper"] = str(final / WRAPPER)
-                inputs["reward_wrapper"] |= {"path": str(final / WRAPPER), "source": original}
             write_json(draft / SETTINGS, config)
             write_json(draft / RUN_RECORD, self._record(identifier, config, inputs, final))
         queue.add(self.workspace, identifier, self.position)

@@ -96,10 +96,15 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def update(folder: Path, change: Callable[[Record], bool | None]) -> Record | None:
+def update(
+    folder: Path,
+    change: Callable[[Record], bool | None],
+    then: Callable[[], None] = lambda: None,
+) -> Record | None:
     """Change the record under its lock; `change` returns False to leave it as it is.
 
-    Returns the record as written, or None if it was left. Raises InputError without one.
+    `then` is done under the same lock once it is written. Returns the record as written, or
+    None if it was left. Raises InputError without one.
     """
     with locked(folder):
         record = load(folder)
@@ -109,4 +114,5 @@ def update(folder: Path, change: Callable[[Record], bool | None]) -> Record | No
             return None
         with writing(folder / RUN_RECORD):
             write_json(folder / RUN_RECORD, record)
+        then()
         return record

@@ -26,13 +26,13 @@ def resume(workspace: Workspace, folder: Path) -> None:
     if changed:
         fix = "put the file back, or start a new run: rlhf-tui clone"
         raise InputError(f"{folder.name} cannot go on: {'; '.join(changed)}", str(folder), fix)
-    queue.add(workspace, folder.name, queue.end_of_line(workspace))
-    try:
-        update(folder, lambda record: _next_attempt(folder, record))
-    except UsageError:
-        if state_of(folder).state not in ("queued", "starting", "running", "stalled"):
-            queue.remove(workspace, folder.name)
-        raise
+    position = queue.end_of_line(workspace)
+    # one lock for both: a supervisor drops the entry of what has ended under it, too
+    update(
+        folder,
+        lambda record: _next_attempt(folder, record),
+        lambda: queue.add(workspace, folder.name, position),
+    )
     ensure_supervisor(workspace)
 
 

@@ -34,10 +34,9 @@ def stop(workspace: Workspace, folder: Path, grace_s: float = GRACE_S) -> Stoppe
     KILL, SessionError if its record cannot be written.
     """
     began = time.monotonic()
-    record = _ask(folder)
+    record = _ask(workspace, folder)
     process = parse(record["process"])
     if record["cancelled"]:
-        queue.remove(workspace, folder.name)
         return Stopped(folder.name, "cancelled", 0.0)
     assert process is not None, "what is not cancelled has begun"
     how = _end(process, str(folder), grace_s)
@@ -45,8 +44,11 @@ def stop(workspace: Workspace, folder: Path, grace_s: float = GRACE_S) -> Stoppe
     return Stopped(folder.name, how, time.monotonic() - began)
 
 
-def _ask(folder: Path) -> Record:
+def _ask(workspace: Workspace, folder: Path) -> Record:
     """Note in the record who wants it to end; a run that has not begun will not begin."""
+
+    if load(folder) is None:
+        raise UsageError(f"{folder.name} was not started from here: it cannot be stopped")
 
     def note(record: Record) -> bool | None:
         process = parse(record["process"])
@@ -57,9 +59,12 @@ def _ask(folder: Path) -> Record:
             record["stop"] = {"by": operator(), "at": now(), "ended": None}
         return None
 
-    if load(folder) is None:
-        raise UsageError(f"{folder.name} was not started from here: it cannot be stopped")
-    record = update(folder, note)
+    def leave_line() -> None:
+        written = load(folder)
+        if written is not None and written["cancelled"]:
+            queue.remove(workspace, folder.name)
+
+    record = update(folder, note, leave_line)
     assert record is not None
     return record
 

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,7 @@ from .child import environment
 from .errors import SessionError
 from .identity import Process, alive, parse
 from .paths import Workspace
-from .record import Record, load, now, update
+from .record import Record, load, locked, now, update
 from .supervise import python_environment, take_lock
 
 TICK_S = 0.2
@@ -137,8 +136,7 @@ class Supervisor:
         """Start, adopt, check or drop what an entry of the line stands for."""
         record = load(entry.folder)
         if record is None or record["cancelled"]:
-            queue.remove(self.workspace, entry.id)
-            return False
+            return self._drop(entry)
         if record["process"] is None:
             self.waiting.add(entry.id)
             return not paused and self._start(entry, record["attempt"])
@@ -147,6 +145,16 @@ class Supervisor:
         if lives:
             self.slots[entry.id] = Slot(None, entry.folder)
         return self._after(entry, record) if lives is False else bool(lives)
+
+    def _drop(self, entry: queue.Entry) -> bool:
+        """Take what has ended out of the line, unless it was resumed a moment ago."""
+        with locked(entry.folder):
+            record = load(entry.folder)
+            goes_on = record is not None and not record["cancelled"]
+            if record is not None and goes_on and (not record["process"] or _lives(record)):
+                return True
+            queue.remove(self.workspace, entry.id)
+        return False
 
     def _free(self) -> bool:
         return len(self.slots) < self.capacity
@@ -167,8 +175,7 @@ class Supervisor:
         """What follows a run's end: each check once, then its entry goes."""
         check = next_check(entry.folder, record)
         if check is None or (entry.id, check.name) in self.checked:
-            queue.remove(self.workspace, entry.id)
-            return False
+            return self._drop(entry)
         if self._free():
             self.checked.add((entry.id, check.name))
             child = _spawn(check.command, environment(entry.folder, record))
@@ -211,15 +218,24 @@ def supervise(workspace: Workspace) -> None:
     os.nice(NICENESS)
     loop = Supervisor(workspace)
     while not told:
-        if not loop.tick() and _leave(loop, lambda: os.close(lock)):
+        before = _shape(workspace)
+        if not loop.tick() and _leave(workspace, before, lock):
             return
         time.sleep(TICK_S)
 
 
-def _leave(loop: Supervisor, release: Callable[[], None]) -> bool:
+def _shape(workspace: Workspace) -> tuple[int, list[str]]:
+    """What changes whenever somebody joins, moves or unpauses the line."""
+    try:
+        return workspace.queue.stat().st_mtime_ns, sorted(os.listdir(workspace.queue))
+    except OSError:
+        return 0, []
+
+
+def _leave(workspace: Workspace, before: tuple[int, list[str]], lock: int) -> bool:
     """Give the lock back while nobody can join the line, unless somebody just did."""
-    with queue.locked(loop.workspace):
-        if loop.tick():
+    with queue.locked(workspace):
+        if _shape(workspace) != before:
             return False
-        release()
+        os.close(lock)
         return True
