@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 import shutil
 import unicodedata
 from collections.abc import Callable
@@ -56,7 +57,7 @@ def claim_folder(
 
 
 def _try(parent: Path, identifier: str, fill: Callable[[str, Path, Path], None]) -> bool:
-    draft, final = parent / f".{identifier}.{os.getpid()}.new", parent / identifier
+    draft, final = parent / f".{identifier}.{secrets.token_hex(4)}.new", parent / identifier
     try:
         with writing(draft):
             draft.mkdir()

@@ -42,6 +42,7 @@ def launch(
         draft = _Draft(workspace, task, plan, list(trainer), position + len(identifiers))
         draft.fields = {"parent": parent, "sweep": sweep, "code": code, "validate": True, **fields}
         identifiers.append(claim_folder(workspace, workspace.runs, plan.name, draft.fill))
+        queue.see_to(workspace, identifiers[-1], draft.position)
     ensure_supervisor(workspace)
     return identifiers
 
@@ -109,5 +110,6 @@ def launch_job(
         queue.add(workspace, identifier, position)
 
     identifier = claim_folder(workspace, workspace.jobs, name, fill)
+    queue.see_to(workspace, identifier, position)
     ensure_supervisor(workspace)
     return identifier

@@ -57,6 +57,12 @@ def add(workspace: Workspace, identifier: str, position: float) -> None:
         _write(workspace, identifier, position)
 
 
+def see_to(workspace: Workspace, identifier: str, position: float) -> None:
+    """Add the entry again if it was taken for forgotten while its run was being made."""
+    if not workspace.entry(identifier).exists():
+        add(workspace, identifier, position)
+
+
 def _write(workspace: Workspace, identifier: str, position: float) -> None:
     path = workspace.entry(identifier)
     with writing(path):

@@ -99,7 +99,7 @@ def locked(folder: Path) -> Iterator[None]:
 def update(
     folder: Path,
     change: Callable[[Record], bool | None],
-    then: Callable[[], None] = lambda: None,
+    then: Callable[[Record], None] = lambda record: None,
 ) -> Record | None:
     """Change the record under its lock; `change` returns False to leave it as it is.
 
@@ -114,5 +114,5 @@ def update(
             return None
         with writing(folder / RUN_RECORD):
             write_json(folder / RUN_RECORD, record)
-        then()
+        then(record)
         return record

@@ -31,7 +31,7 @@ def resume(workspace: Workspace, folder: Path) -> None:
     update(
         folder,
         lambda record: _next_attempt(folder, record),
-        lambda: queue.add(workspace, folder.name, position),
+        lambda record: queue.add(workspace, folder.name, position),
     )
     ensure_supervisor(workspace)
 

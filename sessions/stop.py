@@ -46,7 +46,6 @@ def stop(workspace: Workspace, folder: Path, grace_s: float = GRACE_S) -> Stoppe
 
 def _ask(workspace: Workspace, folder: Path) -> Record:
     """Note in the record who wants it to end; a run that has not begun will not begin."""
-
     if load(folder) is None:
         raise UsageError(f"{folder.name} was not started from here: it cannot be stopped")
 
@@ -59,9 +58,8 @@ def _ask(workspace: Workspace, folder: Path) -> Record:
             record["stop"] = {"by": operator(), "at": now(), "ended": None}
         return None
 
-    def leave_line() -> None:
-        written = load(folder)
-        if written is not None and written["cancelled"]:
+    def leave_line(record: Record) -> None:
+        if record["cancelled"]:
             queue.remove(workspace, folder.name)
 
     record = update(folder, note, leave_line)

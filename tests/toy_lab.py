@@ -18,7 +18,7 @@ from sessions.identity import Process, alive, parse, signal_members
 from sessions.paths import Workspace
 from sessions.plan import Plan, Request, make_plans
 from sessions.record import load
-from sessions.rundir import state_of
+from sessions.rundir import read_object, state_of
 from sessions.states import State
 from sessions.supervise import supervisor
 from sessions.task import Task
@@ -70,9 +70,7 @@ class Lab:
 
     def launch(self, name: str | None = None, **axes: Any) -> list[str]:
         plans = self.plans(name, **axes)
-        return launching.launch(
-            self.workspace, self.task, plans, trainer=TRAINER, validate=False
-        )
+        return launching.launch(self.workspace, self.task, plans, trainer=TRAINER, validate=False)
 
     def folder(self, run: str) -> Path:
         return self.workspace.runs / run
@@ -114,7 +112,7 @@ class Lab:
                 os.kill(boss.pid, signal.SIGKILL)
         for place in (self.workspace.runs, self.workspace.jobs):
             for folder in place.glob("*") if place.is_dir() else ():
-                record = load(folder)
-                process = parse(record["process"]) if record else None
+                record = read_object(folder / "run.json", []) or {}
+                process = parse(record.get("process"))
                 if process is not None:
                     signal_members(process, str(folder), signal.SIGKILL)
