@@ -15,7 +15,7 @@ from .record import Record, load, now, operator, update
 
 GRACE_S = 30.0  # from TERM to KILL: a training step takes under a second
 KILL_S = 10.0
-RECEIPT_S = 1.0
+RECEIPT_S = 3.0  # from a run's receipt to its end
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ def stop(workspace: Workspace, folder: Path, grace_s: float = GRACE_S) -> Stoppe
     KILL, SessionError if its record cannot be written.
     """
     began = time.monotonic()
+    _let_it_leave(folder)
     record = _ask(workspace, folder)
     process = parse(record["process"])
     if record["cancelled"]:
@@ -44,10 +45,18 @@ def stop(workspace: Workspace, folder: Path, grace_s: float = GRACE_S) -> Stoppe
     return Stopped(folder.name, how, time.monotonic() - began)
 
 
+def _let_it_leave(folder: Path) -> None:
+    """A run that has written its receipt is leaving by itself: give it a moment."""
+    record = load(folder)
+    if record is None:
+        raise UsageError(f"{folder.name} was not started from here: it cannot be stopped")
+    process = parse(record["process"])
+    if process is not None and (folder / DONE_NAME).exists():
+        wait_gone(process, str(folder), RECEIPT_S)
+
+
 def _ask(workspace: Workspace, folder: Path) -> Record:
     """Note in the record who wants it to end; a run that has not begun will not begin."""
-    if load(folder) is None:
-        raise UsageError(f"{folder.name} was not started from here: it cannot be stopped")
 
     def note(record: Record) -> bool | None:
         process = parse(record["process"])

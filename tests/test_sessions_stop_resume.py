@@ -68,9 +68,8 @@ time.sleep(60)
 def test_stop_kills_what_does_not_listen_and_all_its_children(lab: Lab) -> None:
     job = launch_job(lab.workspace, "grade", "deaf", [sys.executable, "-c", STUBBORN], lab.task)
     folder = lab.workspace.jobs / job
-    eventually(
-        lambda: (folder / "output.log").exists() and "deaf" in (folder / "output.log").read_text()
-    )
+    output = folder / "output.log"
+    eventually(lambda: output.exists() and "deaf" in output.read_text())
     record = read_object(folder / "run.json", []) or {}
     process = parse(record["process"])
     assert process is not None
@@ -139,9 +138,8 @@ def test_replay_says_what_differs(lab: Lab) -> None:
     (run,) = lab.launch("r", seed=3, steps=20)
     lab.until(run, "finished")
     log = lab.folder(run) / "log.jsonl"
-    log.write_text(
-        log.read_text().replace('"step": 7, "proxy_reward": 0.', '"step": 7, "proxy_reward": 1.')
-    )
+    before, after = '"step": 7, "proxy_reward": 0.', '"step": 7, "proxy_reward": 1.'
+    log.write_text(log.read_text().replace(before, after))
     (lab.folder(run) / "policy.safetensors").write_text("other")
     found = verdict(lab, replay(lab.workspace, lab.task, lab.folder(run), TRAINER))
     assert found["same"] is False
@@ -159,18 +157,22 @@ def test_replay_names_changed_inputs_and_starts_nothing(lab: Lab) -> None:
     assert [path.name for path in lab.workspace.runs.iterdir()] == [run]
 
 
+def contents(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if not path.name.startswith("."))
+
+
 def test_trash_and_back(lab: Lab) -> None:
     run = begun(lab)
     with pytest.raises(UsageError, match="is running"):
         trash.discard(lab.workspace, lab.folder(run))
     stop(lab.workspace, lab.folder(run))
-    before = sorted(path.name for path in lab.folder(run).rglob("*"))
+    before = contents(lab.folder(run))
     trash.discard(lab.workspace, lab.folder(run))
     assert run not in lab.listed() and list(trash.thrown_away(lab.workspace)) == [run]
     queue.pause(lab.workspace, True)
     assert lab.launch("r") == [f"{run}-2"], "an id in the trash was given again"
     trash.restore(lab.workspace, run)
-    assert sorted(path.name for path in lab.folder(run).rglob("*")) == before
+    assert contents(lab.folder(run)) == before
     assert lab.state(run).state == "stopped"
     with pytest.raises(UsageError, match="not in the trash"):
         trash.restore(lab.workspace, run)
