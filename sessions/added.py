@@ -7,7 +7,7 @@ from rlhf.runlog import CONFIG_NAME, LOG_NAME, write_json
 
 from .errors import UsageError, writing
 from .paths import RUN_RECORD, Workspace
-from .rundir import POLICY_NAME, read_object
+from .runfiles import POLICY_NAME, read_object
 
 _MARKS = (RUN_RECORD, CONFIG_NAME, LOG_NAME, POLICY_NAME)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from rlhf.runlog import DONE_NAME
 
 from .record import Record
-from .rundir import read_object
+from .runfiles import read_object
 
 VALIDATION = "validation.json"
 VERDICT = "replay.json"

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from rlhf.runlog import CONFIG_NAME, DONE_NAME, LOG_NAME, replace_file
 
 from .evaluations import Evaluations, attach
 from .paths import EVAL_DIR, RUN_RECORD, Workspace
-from .rundir import DEV_NAME, POLICY_NAME, Problem, Run, read_object, read_run
+from .rundir import Run, read_run, recipe
+from .runfiles import DEV_NAME, POLICY_NAME, Problem, read_object
 from .states import LIVE
 from .task import Task
 
@@ -28,20 +29,38 @@ _MARKS = (RUN_RECORD, CONFIG_NAME, LOG_NAME, POLICY_NAME)  # any of them makes a
 _SIGNED = (*_MARKS, DEV_NAME, DONE_NAME, EVAL_DIR)
 
 Stamp = list[int] | None  # modification time in ns, size
-Entry = tuple[list[Stamp], Run, list[Problem]]
+Where = tuple[Path, str]  # a run's folder and its source
+
+
+class Entry(NamedTuple):
+    """A folder as it was read: its files' stamps, the run, its recipe, what was wrong."""
+
+    stamps: list[Stamp]
+    run: Run
+    recipe: str | None
+    problems: list[Problem]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it need not be read again while its stamps stand."""
+        return self.run["state"] not in LIVE and not self.problems
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What one scan found: the runs in order, their folders by id, what could not be read."""
+    """What one scan found: the runs in order, and by id their folders and their recipes.
+
+    Runs with the same recipe differ in nothing but the seed.
+    """
 
     runs: list[Run] = field(default_factory=list)
     folders: dict[str, Path] = field(default_factory=dict)
+    recipes: dict[str, str | None] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
 
 class Catalogue:
-    """Lists the runs of one task and workspace; `scan` as often as wanted."""
+    """Lists the runs of one task and workspace; `scan` and `glance` as often as wanted."""
 
     def __init__(self, task: Task, workspace: Workspace, extra: Sequence[Path] = ()) -> None:
         self.task = task
@@ -49,31 +68,68 @@ class Catalogue:
         self.extra = list(extra)
         self.evaluations = Evaluations(task, workspace)
         self._families = task.families()
-        self._seen: dict[str, Entry] = _load(workspace.listing, self._scope())
+        self._scope = [str(task.root.absolute()), *self._families]
+        self._seen: dict[str, Entry] = _load(workspace.listing, self._scope)
+        self._order: list[Where] = []
+        self._parents: list[Stamp] = []
+        self._problems: list[Problem] = []
 
     def scan(self) -> Listing:
         """The runs as they are now. Raises TaskError if the task folder is not whole."""
         self.task.check()
+        self._parents = self._parent_stamps()
+        self._problems = []
         entries: dict[str, Entry] = {}
-        listing = Listing()
-        for folder, source in self._folders(listing.problems):
-            entry = self._entry(folder, source)
+        order = []
+        for where in self._folders(self._problems):
+            entry = self._entry(where)
             if entry is not None:
-                entries[str(folder)] = entry
-                _enlist(listing, folder, entry)
-        changed = entries.keys() != self._seen.keys() or any(
-            entry is not self._seen[key] for key, entry in entries.items()
-        )
-        self._seen = entries
-        if changed and len(entries) >= KEEP_FROM:
-            _save(self.workspace.listing, self._scope(), entries)
+                entries[str(where[0])] = entry
+                order.append(where)
+        self._keep(entries)
+        self._seen, self._order = entries, order
         self.evaluations.hashes.save()
+        return self._listing()
+
+    def glance(self) -> Listing | None:
+        """What `scan` would give, if a run came, went or moved since; else None.
+
+        Cheap: looks at the folders that hold runs and at the runs that may be moving. What
+        changes in a settled run is left to the next `scan`.
+        """
+        if self._parent_stamps() != self._parents:
+            return self.scan()
+        moved = False
+        for folder, source in self._order:
+            known = self._seen[str(folder)]
+            if known.is_settled:
+                continue
+            entry = self._entry((folder, source))
+            if entry is None:
+                return self.scan()
+            if entry != known:
+                self._seen[str(folder)] = entry
+                moved = True
+        return self._listing() if moved else None
+
+    def _listing(self) -> Listing:
+        listing = Listing(problems=list(self._problems))
+        for folder, _ in self._order:
+            _enlist(listing, folder, self._seen[str(folder)])
         return listing
 
-    def _scope(self) -> list[str]:
-        return [str(self.task.root.absolute()), *self._families]
+    def _keep(self, entries: dict[str, Entry]) -> None:
+        """Keep a long listing for the next process, if a settled run is new in it."""
+        if len(entries) >= KEEP_FROM and any(
+            entry is not self._seen.get(key) for key, entry in entries.items() if entry.is_settled
+        ):
+            _save(self.workspace.listing, self._scope, entries)
 
-    def _folders(self, problems: list[Problem]) -> Iterator[tuple[Path, str]]:
+    def _parent_stamps(self) -> list[Stamp]:
+        places = [self.task.runs, self.workspace.runs, self.workspace.added, *self.extra]
+        return [_stamp(str(place)) for place in [*places, *added(self.workspace, [])]]
+
+    def _folders(self, problems: list[Problem]) -> Iterator[Where]:
         yield self.task.policy, "shipped"
         for folder in _children(self.task.runs, problems):
             yield folder, "shipped"
@@ -86,35 +142,26 @@ class Catalogue:
                 for folder in _children(place, problems, missing_is_fine=False):
                     yield folder, "added"
 
-    def _entry(self, folder: Path, source: str) -> Entry | None:
+    def _entry(self, where: Where) -> Entry | None:
         """The folder's entry, read anew if need be; None if it holds no run."""
+        folder, source = where
         stamps = [_stamp(f"{folder}/{name}") for name in _SIGNED]
         if not any(stamps[: len(_MARKS)]):
             return None
         if source != "workspace":
             stamps.append(_stamp(str(self.workspace.evaluations)))
         known = self._seen.get(str(folder))
-        if known and known[0] == stamps and known[1]["state"] not in LIVE and not known[2]:
+        if known and known.stamps == stamps and known.is_settled:
             return known
         problems: list[Problem] = []
-        is_reference = folder == self.task.policy
-        run = self._reference() if is_reference else self._run(folder, source, problems)
-        return stamps, run, problems
-
-    def _run(self, folder: Path, source: str, problems: list[Problem]) -> Run:
         run = read_run(folder, source, self._families, problems)
-        return self._evaluated(run, folder)
-
-    def _reference(self) -> Run:
-        run = read_run(self.task.policy, "shipped", self._families, [])
-        run |= {"id": REFERENCE, "name": REFERENCE, "state": "finished", "step": 0, "steps": 0}
-        return self._evaluated(run, self.task.policy)
-
-    def _evaluated(self, run: Run, folder: Path) -> Run:
+        if folder == self.task.policy:
+            named = {"id": REFERENCE, "name": REFERENCE, "state": "finished"}
+            run |= {**named, "reason": None, "step": 0, "steps": 0}
         found = self.evaluations.stored(folder)
         if found is not None:
             attach(run, found)
-        return run
+        return Entry(stamps, run, recipe(folder), problems)
 
 
 def added(workspace: Workspace, problems: list[Problem]) -> list[Path]:
@@ -143,14 +190,15 @@ def find(listing: Listing, run: str) -> str:
 
 def _enlist(listing: Listing, folder: Path, entry: Entry) -> None:
     """Add a run under an id of its own: two places may hold the same folder name."""
-    run, problems = entry[1], entry[2]
+    run = entry.run
     base, count = run["id"], 1
     while run["id"] in listing.folders:
         count += 1
         run = {**run, "id": f"{base}-{count}"}
     listing.folders[run["id"]] = folder
+    listing.recipes[run["id"]] = entry.recipe
     listing.runs.append(run)
-    listing.problems.extend(problems)
+    listing.problems.extend(entry.problems)
 
 
 def _children(place: Path, problems: list[Problem], missing_is_fine: bool = True) -> Iterator[Path]:
@@ -177,21 +225,27 @@ def _stamp(path: str) -> Stamp:
 
 
 def _load(path: Path, scope: list[str]) -> dict[str, Entry]:
-    """The kept listing; empty if there is none, it is damaged, or it is of another task."""
+    """The kept listing; empty if there is none, it is damaged, or it is of another task.
+
+    One line an entry, so that no single step of reading it takes long.
+    """
     try:
         digest, _, payload = path.read_bytes().partition(b"\n")
         if hashlib.sha256(payload).hexdigest().encode() != digest:
             return {}
-        kept: dict[str, Any] = json.loads(payload)
+        head, *lines = payload.splitlines()
+        if json.loads(head) != {"format": FORMAT, "scope": scope}:
+            return {}
+        kept = [json.loads(line) for line in lines]
     except (OSError, ValueError):
         return {}
-    if kept.get("format") != FORMAT or kept.get("scope") != scope:
-        return {}
-    return {key: tuple(entry) for key, entry in kept["entries"].items()}
+    return {folder: Entry(*entry) for folder, *entry in kept}
 
 
 def _save(path: Path, scope: list[str], entries: dict[str, Entry]) -> None:
-    payload = json.dumps({"format": FORMAT, "scope": scope, "entries": entries}).encode()
+    lines = [json.dumps({"format": FORMAT, "scope": scope})]
+    lines += [json.dumps([folder, *entry]) for folder, entry in entries.items()]
+    payload = "\n".join(lines).encode()
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)

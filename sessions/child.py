@@ -20,7 +20,7 @@ from .identity import RUN_MARK, own
 from .inputs import changed_inputs
 from .paths import OUTPUT_LOG
 from .record import Record, now, update
-from .rundir import last_rows
+from .runfiles import last_rows
 from .supervise import python_environment
 
 NOT_MINE = 75  # exit code: another process has this attempt, or it was called off

@@ -11,7 +11,7 @@ from . import meta
 from .afterwards import VALIDATION, VERDICT
 from .inputs import changed_inputs
 from .paths import RUN_RECORD, Workspace
-from .rundir import read_object
+from .runfiles import read_object
 
 MOST_FILES = 1000
 _FROM_RECORD = (

@@ -10,8 +10,8 @@ from pathlib import Path
 from rlhf.runlog import CHECKPOINTS_NAME
 
 from .errors import writing
+from .evidence import state_of
 from .paths import Workspace
-from .rundir import state_of
 from .trash import thrown_away
 
 ABANDONED_S = 3600.0  # a draft this old is what a killed launch left

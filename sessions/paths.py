@@ -99,3 +99,8 @@ class Workspace:
     def listing(self) -> Path:
         """What the last scan of many run folders found, by folder and its signature."""
         return self.cache / "listing.json"
+
+    @property
+    def dashboard_log(self) -> Path:
+        """What failed in the dashboard's background."""
+        return self.cache / "dashboard.log"

@@ -9,8 +9,9 @@ from typing import Any
 from rlhf.runlog import CONFIG_NAME, DONE_NAME, LOG_NAME
 
 from . import queue
+from .evidence import judge
 from .paths import RUN_RECORD, Workspace
-from .rundir import judge, last_rows, number, read_object
+from .runfiles import last_rows, number, read_object
 
 RECENT_ROWS = 10  # over which the present speed is measured
 RECENT_RUNS = 20  # over which the machine's usual speed is measured

@@ -9,13 +9,14 @@ from rlhf.runlog import CONFIG_NAME, LOG_NAME, canonical_sha256, read_log, write
 from . import meta
 from .afterwards import VERDICT
 from .errors import InputError, UsageError, writing
+from .evidence import state_of
 from .identity import host
 from .inputs import changed_inputs, hash_code
 from .launch import TRAINER, launch
 from .paths import Workspace
 from .plan import Request, make_plans
 from .record import Record, load, now
-from .rundir import DEV_NAME, POLICY_NAME, number, read_object, state_of
+from .runfiles import DEV_NAME, POLICY_NAME, number, read_object
 
 ELAPSED = "elapsed_s"  # the one column of a log that differs between equal runs
 METRICS = ("proxy_reward", "kl")

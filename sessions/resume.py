@@ -4,10 +4,10 @@ from pathlib import Path
 
 from . import queue
 from .errors import InputError, UsageError
+from .evidence import state_of
 from .inputs import changed_inputs
 from .paths import Workspace
 from .record import Record, fresh_attempt, load, update
-from .rundir import state_of
 from .supervise import ensure_supervisor
 
 RESUMABLE = ("stopped", "failed", "lost")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from . import queue
 from .errors import UsageError, writing
+from .evidence import state_of
 from .paths import Workspace
 from .record import locked
-from .rundir import state_of
 from .states import LIVE
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from .errors import AnswerNo
+from .evidence import state_of
 from .paths import Workspace
-from .rundir import state_of
 from .states import LIVE, State
 from .supervise import ensure_supervisor
 

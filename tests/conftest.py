@@ -1,24 +1,45 @@
-"""Shared fixtures."""
+"""What every test shares: the shipped task, one thread, and nothing of the machine's own settings."""
 
-from collections.abc import Iterator
+import os
+import sys
 from pathlib import Path
 
+os.environ["OMP_NUM_THREADS"] = "1"
+sys.path.insert(0, str(Path(__file__).parent / "bench"))
+
 import pytest
-from synthetic import Console
-from toy_lab import Lab
+import torch
+from synthetic import console as console
+from toy_lab import lab as lab
+
+from rlhf.model import Policy, default_config, load_policy
+from rlhf.reward_model import RewardModel, load_rm
+
+ROOT = Path(__file__).resolve().parents[1]
+TASK = ROOT / "fixture" / "task"
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def shipped_task(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """/task means the shipped one."""
+    monkeypatch.setenv("TASK", str(TASK))
+    return TASK
+
+
+@pytest.fixture(scope="session")
+def reference() -> Policy:
+    return load_policy(str(TASK / "policy"))[0]
+
+
+@pytest.fixture(scope="session")
+def rm() -> RewardModel:
+    return load_rm(str(TASK / "reward_model"))[0]
 
 
 @pytest.fixture
-def console(tmp_path: Path) -> Console:
-    """The command line over a made-up task folder and evaluator."""
-    return Console(tmp_path)
-
-
-@pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    """A workspace with the toy trainer; what it started is ended with the test."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user-cache"))
-    monkeypatch.setenv("TOY_STEP_S", "0.01")
-    made = Lab(tmp_path)
-    yield made
-    made.end_everything()
+def small_policy() -> Policy:
+    """A policy of few parameters, in float32, far from uniform."""
+    torch.manual_seed(3)
+    return Policy({**default_config(), "d_model": 8, "n_layers": 1, "n_heads": 2, "d_ff": 8}).eval()

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rlhf.vocab import FAMILIES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -178,3 +180,9 @@ class Console:
     def evaluated(self) -> int:
         """How many evaluations were started."""
         return len(self.calls.read_text().splitlines()) if self.calls.exists() else 0
+
+
+@pytest.fixture
+def console(tmp_path: Path) -> Console:
+    """The command line over a made-up task folder and evaluator."""
+    return Console(tmp_path)

@@ -12,11 +12,11 @@ from toy_lab import Lab, eventually
 from rlhf.config import DEFAULTS
 from sessions import ids, queue
 from sessions.errors import InputError, SessionError, UsageError
+from sessions.evidence import state_of
 from sessions.inputs import changed_inputs
 from sessions.launch import launch_job
 from sessions.plan import MOST_RUNS, Request, make_plans
 from sessions.record import load
-from sessions.rundir import state_of
 from sessions.supervise import ensure_supervisor, supervised
 
 

@@ -12,12 +12,13 @@ from sessions import queue, trash
 from sessions.added import add, folders, forget
 from sessions.disk import removable, remove, usage
 from sessions.errors import InputError, UsageError
+from sessions.evidence import state_of
 from sessions.identity import members, parse
 from sessions.launch import launch_job
 from sessions.progress import expected_seconds, jobs, steps_per_second, sweep_seconds
 from sessions.replay import replay
 from sessions.resume import resume
-from sessions.rundir import read_object, state_of
+from sessions.runfiles import read_object
 from sessions.stop import stop
 from sessions.supervise import ensure_supervisor
 from sessions.wait import wait

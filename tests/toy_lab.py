@@ -6,19 +6,22 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rlhf.vocab import FAMILIES
 from sessions import launch as launching
 from sessions.catalogue import Catalogue
+from sessions.evidence import state_of
 from sessions.identity import Process, alive, parse, signal_members
 from sessions.paths import Workspace
 from sessions.plan import Plan, Request, make_plans
 from sessions.record import load
-from sessions.rundir import read_object, state_of
+from sessions.runfiles import read_object
 from sessions.states import State
 from sessions.supervise import supervisor
 from sessions.task import Task
@@ -116,3 +119,13 @@ class Lab:
                 process = parse(record.get("process"))
                 if process is not None:
                     signal_members(process, str(folder), signal.SIGKILL)
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    """A workspace with the toy trainer; what it started is ended with the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user-cache"))
+    monkeypatch.setenv("TOY_STEP_S", "0.01")
+    made = Lab(tmp_path)
+    yield made
+    made.end_everything()

@@ -50,7 +50,7 @@ def find(place: Place, name: str) -> Found:
                 return Found(name, parent / name)
     from sessions.catalogue import find as find_run
 
-    listing = place.listing()
+    listing = place.catalogue().scan()
     try:
         identifier = find_run(listing, name)
     except LookupError as error:

@@ -72,7 +72,9 @@ def cli(
     """Watch, compare and judge RLHF runs; without a command, in a dashboard."""
     ctx.obj = Place.of(workspace, task, extra, read_only)
     if ctx.invoked_subcommand is None:
-        raise CommandError(Exit.USAGE, "name a command", fix="see rlhf-tui --help")
+        from .dashboard import run_dashboard
+
+        sys.exit(run_dashboard(ctx.obj))
 
 
 def main(arguments: list[str] | None = None) -> None:

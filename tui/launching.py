@@ -9,12 +9,13 @@ from typing import Any
 from rlhf.runlog import dumps
 from sessions import progress
 from sessions.afterwards import VERDICT
+from sessions.evidence import state_of
 from sessions.launch import launch
 from sessions.log_follow import Follower
 from sessions.paths import OUTPUT_LOG, Workspace
 from sessions.plan import Plan, Request, make_plans
 from sessions.record import load
-from sessions.rundir import read_object, state_of
+from sessions.runfiles import read_object
 from sessions.states import LIVE, State
 from sessions.supervisor import cores
 from sessions.wait import POLL_S, wait

@@ -10,6 +10,7 @@ from rlhf.runlog import dumps
 from rlhf.vocab import FAMILIES
 
 from .exits import CommandError, Exit
+from .export import flat
 from .fields import FIELDS, K1, Run, getter
 from .filter import FilterError, compile_filter
 from .measuring import measure_missing
@@ -63,7 +64,7 @@ def show(chosen: Chosen, form: str) -> None:
         print(dumps(document(chosen)))
     elif form == "csv":
         columns = dict(_csv_columns())
-        rows = [[_flat(get(run)) for get in columns.values()] for run in chosen.runs]
+        rows = [[flat(get(run)) for get in columns.values()] for run in chosen.runs]
         print(to_csv(list(columns), rows), end="")
     else:
         _print_text(chosen)
@@ -87,14 +88,6 @@ def _csv_columns() -> Iterator[tuple[str, Callable[[Run], Any]]]:
         if field.error and field.count:
             yield f"{field.key}.se", field.error
             yield f"{field.key}.n", field.count
-
-
-def _flat(value: Any) -> Any:
-    if isinstance(value, dict):
-        return " ".join(f"{key}={item:.6g}" for key, item in value.items())
-    if isinstance(value, list):
-        return " ".join(str(item) for item in value)
-    return clean(value) if isinstance(value, str) else value
 
 
 def _print_text(chosen: Chosen) -> None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlhf.runlog import LOG_NAME, dumps
+from sessions.evidence import state_of
 from sessions.log_follow import Follower
 from sessions.log_pages import last_page
 from sessions.log_search import Search, checked
 from sessions.log_text import ERRORS
 from sessions.paths import OUTPUT_LOG
-from sessions.rundir import state_of
 from sessions.states import LIVE
 
 from .acting import narrate

@@ -1,9 +1,10 @@
 """Measuring runs that have no per-family figures yet, with progress on stderr."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .fields import Run
@@ -15,21 +16,24 @@ if TYPE_CHECKING:
 Report = Callable[[str, int, int], None]  # a run's name, units done, units in all
 
 
-def wants_measuring(run: Run) -> bool:
-    """Whether a run has its final weights but no per-family figures."""
-    return run["balanced"] is None and run["state"] in ("finished", "stopped")
+def worth_measuring(runs: Iterable[Run], folders: Mapping[str, Path]) -> list[Run]:
+    """The runs that have their final weights but no per-family figures."""
+    from sessions.runfiles import has_policy
+
+    return [
+        run
+        for run in runs
+        if run["balanced"] is None
+        and run["state"] in ("finished", "stopped")
+        and has_policy(folders[run["id"]])
+    ]
 
 
 def measure_missing(catalogue: "Catalogue", listing: "Listing", most: int) -> "Listing":
     """The listing with up to `most` missing evaluations made; what fails is a problem."""
     from sessions.evaluations import EvaluationError
-    from sessions.rundir import has_policy
 
-    missing = [
-        run
-        for run in listing.runs
-        if wants_measuring(run) and has_policy(listing.folders[run["id"]])
-    ]
+    missing = worth_measuring(listing.runs, listing.folders)
     if not missing[:most]:
         return listing
     problems = []

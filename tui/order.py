@@ -16,12 +16,12 @@ def ordered(runs: Iterable[Run], field: str, reverse: bool = False) -> list[Run]
         if value is None:
             missing.append(run)
         else:
-            present.append((_sortable(value), run))
+            present.append((sortable(value), run))
     present.sort(key=lambda pair: pair[0], reverse=reverse)
     return [run for _, run in present] + missing
 
 
-def _sortable(value: Any) -> tuple[int, Any]:
+def sortable(value: Any) -> tuple[int, Any]:
     """Numbers before texts before collections, so that mixed values never fail to compare."""
     if isinstance(value, int | float):
         return 0, value

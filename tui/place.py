@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from .exits import CommandError, Exit
 
 if TYPE_CHECKING:
-    from sessions.catalogue import Catalogue, Listing
+    from sessions.catalogue import Catalogue
+    from sessions.evaluations import Evaluations
+    from sessions.task import Task
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,8 @@ class Place:
 
         return cls(workspace or default_workspace(), task or shipped_task(), extra, read_only)
 
-    def catalogue(self) -> "Catalogue":
-        """The runs of this place. Raises CommandError if the task folder is not whole."""
-        from sessions.catalogue import Catalogue
-        from sessions.paths import Workspace
+    def checked_task(self) -> "Task":
+        """The task folder. Raises CommandError if it is not whole."""
         from sessions.task import Task, TaskError
 
         task = Task(self.task)
@@ -40,8 +40,18 @@ class Place:
             task.check()
         except TaskError as error:
             raise CommandError(Exit.INVALID, str(error), error.path, error.fix) from None
-        return Catalogue(task, Workspace(self.workspace), self.extra)
+        return task
 
-    def listing(self) -> "Listing":
-        """The runs of this place, as they are now."""
-        return self.catalogue().scan()
+    def catalogue(self) -> "Catalogue":
+        """The runs of this place. Raises CommandError if the task folder is not whole."""
+        from sessions.catalogue import Catalogue
+        from sessions.paths import Workspace
+
+        return Catalogue(self.checked_task(), Workspace(self.workspace), self.extra)
+
+    def evaluations(self) -> "Evaluations":
+        """The per-family evaluations of this place, made by and kept for it."""
+        from sessions.evaluations import Evaluations
+        from sessions.paths import Workspace
+
+        return Evaluations(self.checked_task(), Workspace(self.workspace))
