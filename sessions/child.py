@@ -79,7 +79,8 @@ def last_checkpoint(folder: Path) -> int | None:
 
 def elapsed_at(folder: Path, step: int | None) -> float | None:
     """The run's own clock, in seconds, at the last log row up to `step`."""
-    rows = [row for row in last_rows(folder / LOG_NAME) if (row.get("step") or 0) <= (step or 0)]
+    written = last_rows(folder / LOG_NAME, count=10_000)
+    rows = [row for row in written if (row.get("step") or 0) <= (step or 0)]
     value = rows[-1].get("elapsed_s") if rows else None
     return float(value) if isinstance(value, int | float) else None
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from .paths import Workspace
 from .record import now, operator
 
 LONGEST_TAG = 64
+SUFFIX = ".jsonl"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def _strings(value: Any) -> list[str]:
 
 def path_of(workspace: Workspace, identifier: str) -> Path:
     """Where a run's notes lie; for shipped and added runs too."""
-    return workspace.meta / f"{identifier}.jsonl"
+    return workspace.meta / f"{identifier}{SUFFIX}"
 
 
 def append(workspace: Workspace, identifier: str, kind: str, **fields: Any) -> dict[str, Any]:
@@ -71,6 +72,37 @@ def read(workspace: Workspace, identifier: str) -> Meta:
             return Meta(parse_lines(file).rows)
     except OSError:
         return Meta()
+
+
+class Tags:
+    """The tags of every run that has any, read again only where they changed."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._stamps: dict[str, tuple[int, int]] = {}
+        self.by_id: dict[str, list[str]] = {}
+
+    def look(self) -> bool:
+        """Read what changed; whether anything did."""
+        stamps = dict(self._stamped())
+        if stamps == self._stamps:
+            return False
+        for name in stamps:
+            if stamps[name] != self._stamps.get(name):
+                self.by_id[name] = read(self._workspace, name).tags
+        self.by_id = {name: self.by_id[name] for name in stamps}
+        self._stamps = stamps
+        return True
+
+    def _stamped(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        try:
+            with os.scandir(self._workspace.meta) as found:
+                for entry in found:
+                    if entry.name.endswith(SUFFIX):
+                        stat = entry.stat()
+                        yield entry.name.removesuffix(SUFFIX), (stat.st_mtime_ns, stat.st_size)
+        except OSError:
+            return
 
 
 def note(workspace: Workspace, identifier: str, text: str) -> None:

@@ -13,7 +13,6 @@ from .evidence import judge
 from .paths import RUN_RECORD, Workspace
 from .runfiles import last_rows, number, read_object
 
-RECENT_ROWS = 10  # over which the present speed is measured
 RECENT_RUNS = 20  # over which the machine's usual speed is measured
 
 
@@ -56,7 +55,7 @@ def _progress(folder: Path) -> Progress | None:
     config = record.get("config")
     steps = number(config.get("steps")) if isinstance(config, Mapping) else None
     step = number(rows[-1].get("step")) if rows else 0 if steps is not None else None
-    speed = steps_per_second(rows[-RECENT_ROWS:])
+    speed = steps_per_second(rows)
     left = (steps - step) / speed if steps is not None and step is not None and speed else None
     name, kind = str(record.get("name") or folder.name), str(record.get("kind") or "run")
     at, of = (None if x is None else int(x) for x in (step, steps))
