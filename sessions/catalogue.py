@@ -4,6 +4,7 @@ A scan reads a folder again only when its files changed or the run may still be 
 scanning thousands of settled runs costs a few `stat` calls each.
 """
 
+import gc
 import hashlib
 import json
 import os
@@ -13,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from rlhf.runlog import CONFIG_NAME, DONE_NAME, LOG_NAME, replace_file
+from rlhf.runlog import CONFIG_NAME, LOG_NAME, replace_file
 
 from .evaluations import Evaluations, attach
 from .meta import Tags
 from .paths import EVAL_DIR, RUN_RECORD, Workspace
 from .rundir import Run, read_run, recipe
-from .runfiles import DEV_NAME, POLICY_NAME, Problem, read_object
+from .runfiles import POLICY_NAME, Problem, read_object
 from .states import LIVE
 from .task import Task
 
@@ -27,7 +28,8 @@ REFERENCE = "reference"
 FORMAT = 1  # of the kept listing; raised when what a run's facts hold changes
 KEEP_FROM = 50  # runs from which on a listing is worth keeping between processes
 _MARKS = (RUN_RECORD, CONFIG_NAME, LOG_NAME, POLICY_NAME)  # any of them makes a folder a run
-_SIGNED = (*_MARKS, DEV_NAME, DONE_NAME, EVAL_DIR)
+# whose times tell that a run changed: a file that came, went or was replaced changes its folder
+_SIGNED = ("", LOG_NAME, EVAL_DIR)
 
 Stamp = list[int] | None  # modification time in ns, size
 Where = tuple[Path, str]  # a run's folder and its source
@@ -72,6 +74,7 @@ class Catalogue:
         self._scope = [str(task.root.absolute()), *self._families]
         self._seen: dict[str, Entry] = _load(workspace.listing, self._scope)
         self._order: list[Where] = []
+        self._unsettled: list[Where] = []
         self._parents: list[Stamp] = []
         self._problems: list[Problem] = []
         self._tags = Tags(workspace)
@@ -91,6 +94,7 @@ class Catalogue:
         self._tags.look()
         self._keep(entries)
         self._seen, self._order = entries, order
+        self._unsettled = [where for where in order if not entries[str(where[0])].is_settled]
         self.evaluations.hashes.save()
         return self._listing()
 
@@ -103,15 +107,13 @@ class Catalogue:
         if self._parent_stamps() != self._parents:
             return self.scan()
         moved = self._tags.look()
-        for folder, source in self._order:
-            known = self._seen[str(folder)]
-            if known.is_settled:
-                continue
-            entry = self._entry((folder, source))
+        for where in self._unsettled:
+            entry = self._entry(where)
             if entry is None:
                 return self.scan()
-            if entry != known:
-                self._seen[str(folder)] = entry
+            key = str(where[0])
+            if entry != self._seen[key]:
+                self._seen[key] = entry
                 moved = True
         return self._listing() if moved else None
 
@@ -148,14 +150,15 @@ class Catalogue:
     def _entry(self, where: Where) -> Entry | None:
         """The folder's entry, read anew if need be; None if it holds no run."""
         folder, source = where
-        stamps = [_stamp(f"{folder}/{name}") for name in _SIGNED]
-        if not any(stamps[: len(_MARKS)]):
-            return None
+        place = str(folder)
+        stamps = [_stamp(f"{place}/{name}") for name in _SIGNED]
         if source != "workspace":
             stamps.append(_stamp(str(self.workspace.evaluations)))
-        known = self._seen.get(str(folder))
+        known = self._seen.get(place)
         if known and known.stamps == stamps and known.is_settled:
             return known
+        if not any((folder / mark).exists() for mark in _MARKS):
+            return None
         problems: list[Problem] = []
         run = read_run(folder, source, self._families, problems)
         if folder == self.task.policy:
@@ -234,6 +237,8 @@ def _load(path: Path, scope: list[str]) -> dict[str, Entry]:
 
     One line an entry, so that no single step of reading it takes long.
     """
+    collecting = gc.isenabled()
+    gc.disable()  # else every few hundred of the many small objects cost a collection
     try:
         digest, _, payload = path.read_bytes().partition(b"\n")
         if hashlib.sha256(payload).hexdigest().encode() != digest:
@@ -242,9 +247,12 @@ def _load(path: Path, scope: list[str]) -> dict[str, Entry]:
         if json.loads(head) != {"format": FORMAT, "scope": scope}:
             return {}
         kept = [json.loads(line) for line in lines]
+        return {folder: Entry(*entry) for folder, *entry in kept}
     except (OSError, ValueError):
         return {}
-    return {folder: Entry(*entry) for folder, *entry in kept}
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _save(path: Path, scope: list[str], entries: dict[str, Entry]) -> None:

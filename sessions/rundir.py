@@ -126,7 +126,7 @@ def _nonfinite(row: Mapping[str, Any]) -> list[str]:
     bad = [f"train.{key}" for key in TRAIN_METRICS if key in row and number(row[key]) is None]
     families = row.get("families")
     for family, values in families.items() if isinstance(families, Mapping) else ():
-        if isinstance(values, Mapping):
+        if isinstance(values, Mapping) and values.get("n") != 0:  # else none was drawn
             bad += [
                 f"train.{family}.{short}"
                 for key, short in (("proxy_reward", "proxy"), ("kl", "kl"))

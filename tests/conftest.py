@@ -1,4 +1,4 @@
-"""What every test shares: the shipped task, one thread, and nothing of the machine's own settings."""
+"""What every test shares: the shipped task and one thread."""
 
 import os
 import sys

@@ -14,10 +14,13 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 
 from rlhf.runlog import LOG_NAME
 
+from .columns import is_metric
+from .compare import difference_lines
 from .driver import ConsoleDriver
 from .exits import Exit
 from .looks import LOOKS, THEMES
@@ -88,7 +91,7 @@ class ConsoleApp(App[int]):
         yield Lines(id="tabs")
         with Container(id="panes"):
             for kind in PANES:
-                pane = kind.make(self.state, self.look)
+                pane = kind.make(self.state, self.look, self.say)
                 pane.id = f"pane-{kind.name}"
                 pane.display = kind.name == self._current
                 yield pane
@@ -139,7 +142,8 @@ class ConsoleApp(App[int]):
         for kind in PANES:
             here = kind.name == self._current
             tabs.append(f" {kind.key} {kind.title} ", style="reverse bold" if here else "")
-        title = f"{self.place.task.name}{' read-only' if self.place.read_only else ''} "
+        where = "/".join(self.place.task.absolute().parts[-2:])
+        title = f"{'read-only  ' if self.place.read_only else ''}task {where} "
         rest = room - width(tabs.plain)
         tabs.append(pad(fit(clean(title), rest), max(0, rest), right=True), style="dim")
         base = self.screen_stack[0]
@@ -158,6 +162,26 @@ class ConsoleApp(App[int]):
             hints = "? keys " if spare >= 7 else ""
         text = Text(fit(left, room), style="bold" if said else "", no_wrap=True)
         return text.append(" " * max(0, room - width(text.plain) - len(hints))).append(hints, "dim")
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys are taken one at a time; everything else goes Textual's way."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._take_key(event)
+        else:
+            await super().on_event(event)
+
+    async def _take_key(self, event: events.Key) -> None:
+        """Finish what a key does, a change of focus included, before the next key is looked at.
+
+        Textual posts a key to the focused widget and goes on, so of `/state` typed fast, or by a
+        script, the letters would still go to the list. (Private names of the pinned Textual.)
+        """
+        if await self._check_bindings(event.key, priority=True):
+            return
+        if isinstance(self.focused, Input) and event.is_printable:
+            await self.focused._on_key(event)
+        else:
+            await self._check_bindings(event.key)
 
     # -- workers ---------------------------------------------------------------------------
 
@@ -217,7 +241,6 @@ class ConsoleApp(App[int]):
         if not self.state.take(message.listing):
             return
         if first:
-            gc.collect()
             gc.freeze()  # thousands of runs would make every later full collection a pause
         self._follow_chosen()
         self.pane.update()
@@ -246,10 +269,8 @@ class ConsoleApp(App[int]):
             self.action_pane("run")
 
     def on_chosen(self, message: Chosen) -> None:
-        """Other marks: other curves."""
+        """Other marks: other curves. The pane that chose shows them already."""
         self._follow_chosen()
-        self.pane.update()
-        self._bars()
 
     def _follow_chosen(self) -> None:
         folders = self.state.folders
@@ -258,20 +279,27 @@ class ConsoleApp(App[int]):
         self._wake_logs.set()
 
     def on_notice(self, message: Notice) -> None:
-        """Say something; nothing said only renews the line."""
-        self._notice = (message.text, time.monotonic() + NOTICE_S)
-        if message.text:
+        """What a worker has to say."""
+        self.say(message.text)
+
+    def say(self, text: str) -> None:
+        """Say something in the status line for a while; nothing said only renews it."""
+        self._notice = (text, time.monotonic() + NOTICE_S)
+        if text:
             self.set_timer(NOTICE_S + 0.1, self._bars)
         self._bars()
 
     def on_measure_asked(self, message: MeasureAsked) -> None:
         """Measure the runs, one at a time, in a child process."""
+        runs = [self.state.runs[key] for key in message.keys if key in self.state.runs]
         if self.place.read_only:
-            self.post_message(Notice("--read-only: nothing is measured"))
+            self.say("--read-only: nothing is measured")
         elif self._measuring:
-            self.post_message(Notice("already measuring: wait until it is done"))
+            self.say("already measuring: wait until it is done")
+        elif not (missing := worth_measuring(runs, self.state.folders)):
+            self.say("nothing to measure: it has its figures, or no final weights")
         else:
-            self._measure(message.keys)
+            self._measure([run["id"] for run in missing])
 
     def _measure_unasked(self) -> None:
         """At the start: the runs that could have figures and have none."""
@@ -313,15 +341,15 @@ class ConsoleApp(App[int]):
 
     def on_configs_read(self, message: ConfigsRead) -> None:
         """In which settings the runs differ."""
-        from .compare import difference_lines
-
-        lines = difference_lines(differences(message.configs), self.state.runs)
-        self.push_screen(Reader("settings in which these runs differ", Text("\n".join(lines))))
+        compared = {key: self.state.runs[key] for key in message.configs if key in self.state.runs}
+        lines = difference_lines(differences(message.configs), compared)
+        body = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+        self.push_screen(Reader("settings in which these runs differ", body))
 
     def on_write_asked(self, message: WriteAsked) -> None:
         """Write a file in a worker and say what became of it."""
         if self.place.read_only:
-            self.post_message(Notice("--read-only: nothing is written"))
+            self.say("--read-only: nothing is written")
             return
 
         def write() -> None:
@@ -336,18 +364,24 @@ class ConsoleApp(App[int]):
 
     # -- what keys do ----------------------------------------------------------------------
 
-    def action_keys(self) -> None:
+    async def action_keys(self) -> None:
         """The keys that do something here."""
-        self.push_screen(Reader("keys", help_text(self.screen)))
+        await self.push_screen(Reader("keys", help_text(self.screen)))
 
-    def action_palette(self) -> None:
+    async def action_palette(self) -> None:
         """Every command by name."""
-        choices = commands(self.screen, LOOKS)
-        self.push_screen(Picker("command", choices), self._run_command)
+        found = commands(self.screen, self, LOOKS)
 
-    async def _run_command(self, action: str | None) -> None:
-        if action is not None:
-            await self.run_action(action, self.screen.focused or self.screen)
+        async def run(key: str | None) -> None:
+            if key is not None:
+                await self.run_action(*found[key].call)
+
+        await self.push_screen(Picker("command", [c.choice for c in found.values()]), run)
+
+    def action_sort_by(self, key: str) -> None:
+        """Sort the runs by a field, numbers from the highest."""
+        self.state.sort_by(key, is_metric(key))
+        self.action_pane("runs")
 
     def action_look(self, look: str) -> None:
         """Change the look."""

@@ -11,14 +11,15 @@ Differences = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 def difference_lines(found: Differences, runs: Mapping[str, Run]) -> list[str]:
-    """A heading, then a line a run: its value of every setting that is not the same in all."""
+    """A heading of run names, then a line a setting that is not the same in all `runs`."""
+    if len(runs) < 2:
+        return ["Mark other runs (space) to compare them with this one."]
     if not found:
         return ["They do not differ in any setting."]
-    keys = [key for key, _ in found]
-    rows = [["run", *keys]]
-    for run in found[0][1]:
-        name = clean(runs[run]["name"]) if run in runs else run
-        rows.append([fit(name, 32), *(shown(values[run]) for _, values in found)])
+    keys = list(found[0][1])
+    names = [fit(clean(runs[key]["name"]) if key in runs else key, 20) for key in keys]
+    rows = [["setting", *names]]
+    rows += [[setting, *(shown(values[key]) for key in keys)] for setting, values in found]
     return layout(rows, None)
 
 

@@ -103,14 +103,17 @@ class Follower:
 
 
 def _figures(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """The numbers of a row by key; null is what a trainer writes for a non-finite one."""
+    """The numbers of a row by key; null is what a trainer writes for a non-finite one.
+
+    A family of which no prompt was drawn (n 0) has no number: that is a gap.
+    """
     for key, _, has_families in METRICS.values():
         if key in row:
             yield key, _number(row[key])
         families = row.get("families")
         if has_families and isinstance(families, dict):
             for family, figures in families.items():
-                if isinstance(figures, dict) and key in figures:
+                if isinstance(figures, dict) and key in figures and figures.get("n") != 0:
                     yield f"{family}.{key}", _number(figures[key])
 
 

@@ -5,15 +5,21 @@ import select
 import signal
 import termios
 import threading
-from collections.abc import Callable
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
+from textual import constants
+from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 
 from .exits import Exit
 from .render import ascii_only
 
+LOOK_S = 0.1  # between looks at whether the program ends
+ESCAPE_S = constants.ESCAPE_DELAY
 PATIENCE_S = 2.0  # how long an orderly end may take before the terminal is given back by force
 _RESTORE = b"\x1b[?2004l\x1b[?7h\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[<u"
 _LEAVE = b"\x1b[?1049l\x1b[?25h\x1b[0m"
@@ -57,9 +63,30 @@ class ConsoleDriver(LinuxDriver):
 
     def _run_input_thread(self) -> None:
         try:
-            self.run_input_thread()
+            super()._run_input_thread()
         except OSError:
             self._end()
+
+    def run_input_thread(self) -> None:
+        """Turn what is typed into events; a lone escape waits only ESCAPE_S for more to come."""
+        decode = getincrementaldecoder("utf-8")(errors="replace").decode
+        parser = XTermParser(self._debug)
+        wait = LOOK_S
+        while not self.exit_event.is_set():
+            if select.select([self.fileno], [], [], wait)[0]:
+                data = os.read(self.fileno, 4096)
+                if not data:
+                    return self._end()  # the end of a terminal is the end of the session
+                self._hand_on(parser.feed(decode(data)))
+                wait = ESCAPE_S if data.endswith(b"\x1b") else LOOK_S
+            else:
+                wait = LOOK_S
+            self._hand_on(parser.tick())
+        return None
+
+    def _hand_on(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self.process_message(message)
 
     def _end_by_force(self) -> None:
         """Give the terminal back without the event loop, which does not answer."""

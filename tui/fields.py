@@ -52,9 +52,9 @@ def _top(key: str, run: Run) -> Any:
     return run.get(key)
 
 
-def _config(key: str, title: str, unit: str, meaning: str) -> Field:
+def _config(key: str, title: str, unit: str, meaning: str, group: str = "") -> Field:
     absent = "its run_config.json does not say (the reference was not trained by RL)"
-    return Field(key, "", title, unit, meaning, "run_config.json", absent, _at(key))
+    return Field(key, group, title, unit, meaning, "run_config.json", absent, _at(key))
 
 
 def _record(key: str, title: str, meaning: str) -> Field:
@@ -102,7 +102,7 @@ def _train(key: str, title: str, unit: str, meaning: str) -> Field:
 def _all_fields() -> Iterator[Field]:
     yield _record("state", "state", "what the run is doing, from the evidence in its folder")
     yield _record("name", "name", "the run's name")
-    yield _config("kl_coef", "kl", "per nat", "KL coefficient: the price of a nat of KL")
+    yield _config("kl_coef", "coef", "per nat", "KL coefficient: the price of a nat of KL", "KL")
     yield _config("steps", "steps", "updates", "updates the run was to make")
     yield _config("mix", "mix", "share", "share of the training prompts each family gets")
     yield _config("wrapper", "wrapper", "", "the reward wrapper's file")

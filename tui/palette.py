@@ -1,26 +1,36 @@
 """Help and command palette, both made from the bindings: no key is written down twice."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.text import Text
-from textual.binding import Binding
+from textual.app import App
+from textual.binding import ActiveBinding, Binding
+from textual.dom import DOMNode
 from textual.screen import Screen
 
 from .fields import FIELDS
 from .widgets.choices import Choice
 
 
-def _bindings(screen: Screen[object]) -> Iterator[tuple[str, Binding]]:
-    """(key as shown, binding) of everything a key does here, one an action."""
-    seen: dict[str, list[str]] = {}
-    kept: dict[str, Binding] = {}
+@dataclass(frozen=True)
+class Command:
+    """Something the palette can do: how it is shown, and the action with where it belongs."""
+
+    choice: Choice
+    call: tuple[str, DOMNode]
+
+
+def _bindings(screen: Screen[object]) -> Iterator[tuple[str, ActiveBinding]]:
+    """(keys as shown, binding) of everything a key does here, one an action."""
+    keys: dict[str, list[str]] = {}
+    kept: dict[str, ActiveBinding] = {}
     for active in screen.active_bindings.values():
-        binding = active.binding
-        if binding.description:
-            seen.setdefault(binding.action, []).append(shown_key(binding))
-            kept.setdefault(binding.action, binding)
-    for action, binding in kept.items():
-        yield " ".join(dict.fromkeys(seen[action])), binding
+        if active.binding.description:
+            keys.setdefault(active.binding.action, []).append(shown_key(active.binding))
+            kept.setdefault(active.binding.action, active)
+    for action, active in kept.items():
+        yield " ".join(dict.fromkeys(keys[action])), active
 
 
 _NAMES = {
@@ -42,27 +52,39 @@ def shown_key(binding: Binding) -> str:
 
 def help_text(screen: Screen[object]) -> Text:
     """A line a key: key, what it does."""
-    pairs = [(keys, binding.tooltip or binding.description) for keys, binding in _bindings(screen)]
+    pairs = [(keys, a.binding.tooltip or a.binding.description) for keys, a in _bindings(screen)]
     widest = max([len(keys) for keys, _ in pairs] or [0])
     text = Text()
-    for keys, meaning in pairs:
+    for keys, meaning in sorted(pairs, key=lambda pair: pair[1] in _MOVES):
         text.append(f"{keys:>{widest}}  ", style="bold").append(f"{meaning}\n")
-    text.append("\nFilter: ", style="bold")
-    text.append("terms must all hold; or, !term, ( ); field then : = != < <= > >= ~ and a value;\n")
-    text.append("a bare word is part of the name. Fields: state kl steps dev.proxy balanced.kl\n")
-    text.append("dune.kl dune.proxy.se train.kl mix.dune tags nonfinite seed wrapper created ...\n")
-    return text
+    return text.append("\nFilter  ", style="bold").append(_FILTER)
 
 
-def commands(screen: Screen[object], looks: Sequence[str]) -> list[Choice]:
-    """Everything that can be done here, by name; the key of a choice is its action."""
-    choices = [
-        Choice(binding.action, binding.description, f"{keys}  {binding.tooltip or ''}")
-        for keys, binding in _bindings(screen)
-        if binding.action not in ("palette", "app.palette")
-    ]
-    choices += [Choice(f"app.look('{look}')", f"look: {look}") for look in looks]
-    choices += [
-        Choice(f"app.sort('{key}')", f"sort by {key}", f.meaning) for key, f in FIELDS.items()
-    ]
-    return choices
+def commands(screen: Screen[object], app: App[int], looks: Sequence[str]) -> dict[str, Command]:
+    """Everything that can be done here, by name."""
+    found = []
+    for keys, active in _bindings(screen):
+        about = f"{keys}  {active.binding.tooltip or ''}"
+        choice = Choice(active.binding.action, active.binding.description, about)
+        found.append(Command(choice, (active.binding.action, active.node)))
+    calls = [(f"look('{look}')", f"look: {look}", "") for look in looks]
+    calls += [(f"sort_by('{key}')", f"sort by {key}", f.meaning) for key, f in FIELDS.items()]
+    found += [Command(Choice(call, label, note), (call, app)) for call, label, note in calls]
+    return {command.choice.key: command for command in found}
+
+
+_MOVES = (
+    "Up",
+    "Down",
+    "Page up",
+    "Page down",
+    "First row",
+    "Last row",
+    "First column",
+    "Last column",
+)
+_FILTER = (
+    "terms must all hold; or, !term, ( ); field then : = != < <= > >= ~ and a value; a bare word "
+    "is part of the name. Fields: state kl steps dev.proxy balanced.kl dune.kl dune.proxy.se "
+    "train.kl mix.dune tags nonfinite seed wrapper created and all others of runs --json.\n"
+)

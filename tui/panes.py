@@ -16,7 +16,7 @@ class PaneKind:
     key: str
     name: str
     title: str
-    make: Callable[[State, str], Pane]
+    make: Callable[[State, str, Callable[[str], None]], Pane]
 
 
 PANES = (

@@ -57,7 +57,7 @@ def draw(series: Sequence[Series], options: Options) -> Drawing:
     nonfinite = sum(not math.isfinite(y) for y in ys)
     not_positive = sum(math.isfinite(y) and y <= 0 for y in ys) if options.log else 0
     height = max(1, options.height - 2)
-    y_axis = axis_over(ys, options.log, max(1, height // 3))
+    y_axis = axis_over(ys, options.log, max(2, height // 2))
     labels = {_row(y_axis, value, height): text for value, text in y_axis.ticks}
     left = min(max([len(text) for text in labels.values()] or [1]) + 1, options.width // 2)
     width = max(1, options.width - left - 1)

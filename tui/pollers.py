@@ -112,11 +112,12 @@ def measure(
 
 
 def read_configs(folders: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
-    """The settings in each run's run_config.json; of a run that has none, nothing."""
+    """The settings in each run's run_config.json; runs without one are left out."""
     from rlhf.runlog import CONFIG_NAME
     from sessions.runfiles import read_object
 
-    return {key: read_object(folder / CONFIG_NAME, []) or {} for key, folder in folders.items()}
+    read = {key: read_object(folder / CONFIG_NAME, []) for key, folder in folders.items()}
+    return {key: config for key, config in read.items() if config is not None}
 
 
 def write_text(path: Path, text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .curves import OVERALL, Curve
-from .render import NONE, clean, exact, pad
+from .render import NONE, clean, exact, figure, fit
 from .state import State
 from .table import layout, to_csv
 
@@ -21,17 +21,22 @@ def read_out(
         head = ["no log row yet"]
         return [head[0], *(clean(state.runs[key]["name"]) for key in shown)]
     several = len({metric for metric, _ in panels}) > 1
+    tight = len(panels) > 4 and room < 100
     titles = [_title(metric, scope, several) for metric, scope in panels]
     table = [[f"at step {at:g}", *titles, "last row", "not finite"]]
+    any_bad = False
     for key in shown:
         curve = state.curves.get(key, Curve())
-        values = [value_at(curve, metric, scope, at) for metric, scope in panels]
+        values = [value_at(curve, metric, scope, at, tight) for metric, scope in panels]
         last = f"{curve.steps[-1]:g}" if curve.steps else NONE
         bad = sum(_count_bad(curve, metric, scope) for metric, scope in panels)
-        name = clean(state.runs[key]["name"]) or key
-        table.append(
-            [pad(name, min(len(name) + 1, 40)).rstrip(), *values, last, str(bad) if bad else ""]
-        )
+        any_bad = any_bad or bad > 0
+        name = fit(clean(state.runs[key]["name"]) or key, 40)
+        table.append([name, *values, last, str(bad)])
+    if not any_bad:
+        table = [row[:-1] for row in table]
+    if tight:
+        table = [row[: len(panels) + 1] for row in table]
     return layout(table, max(20, room - 3))
 
 
@@ -41,7 +46,7 @@ def _title(metric: str, scope: str, several: bool) -> str:
     return f"{scope} {metric}" if several else scope
 
 
-def value_at(curve: Curve, metric: str, scope: str, at: float) -> str:
+def value_at(curve: Curve, metric: str, scope: str, at: float, brief: bool = False) -> str:
     """The value of the last row at or before `at`, in full; NONE beyond the curve's ends."""
     place = bisect_right(curve.steps, at) - 1
     if place < 0 or (place == len(curve.steps) - 1 and at > curve.steps[-1]):
@@ -51,7 +56,7 @@ def value_at(curve: Curve, metric: str, scope: str, at: float) -> str:
         return NONE
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else f"{value:+}"
-    return exact(value)
+    return figure(value) if brief else exact(value)
 
 
 def _count_bad(curve: Curve, metric: str, scope: str) -> int:

@@ -91,7 +91,10 @@ def with_error(mean: Any, error: Any, sign: str = "±") -> str:
     text = figure(mean)
     if text == NONE or "e" in text or not isinstance(error, int | float):
         return text
-    shown = f"{error:.{decimals(mean)}f}" if error < 1e5 else f"{error:.0e}"
+    places = decimals(mean)
+    if 0 < error < 0.5 * 10**-places:
+        return f"{text}{sign}<{10**-places:.{places}f}".replace("<0.", "<.")
+    shown = f"{error:.{places}f}" if error < 1e5 else f"{error:.0e}"
     return f"{text}{sign}{shown.removeprefix('0') if shown.startswith('0.') else shown}"
 
 

@@ -45,19 +45,16 @@ def _around(value: float, log: bool) -> tuple[float, float]:
 
 
 def _rounds(low: float, high: float, most: int) -> list[tuple[float, str]]:
-    """At most `most` ticks at 1, 2 or 5 times a power of ten."""
+    """At most `most` ticks at 1, 2 or 5 times a power of ten, as many as can be."""
     span = high / 4 - low / 4
-    if most < 1 or not span:
-        return []
-    raw = span / most * 4 if span < 1e307 else span / most
-    power = 10.0 ** math.floor(math.log10(raw)) if raw > 1e-300 else 1e-300
-    step = next((power * m for m in (1, 2, 5, 10) if power * m >= raw * 0.999), power * 10)
-    if span >= 1e307:
-        step *= 4
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    if last - first > 100:
-        return []
-    return [(n * step, tick_label(n * step, step)) for n in range(first, last + 1)]
+    if not span > 1e-300 or span > 1e307:
+        return [(low, f"{low:.1e}"), (high, f"{high:.1e}")][: max(0, most)]
+    power = 10.0 ** math.floor(math.log10(4 * span / most))
+    for step in (power * m for m in (1, 2, 5, 10, 20)):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first < most:
+            return [(n * step, tick_label(n * step, step)) for n in range(first, last + 1)]
+    return []
 
 
 def _decades(low: float, high: float, most: int) -> list[tuple[float, str]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from .curves import OVERALL, Curve
 from .fields import FIELDS, Field, Run
 from .filter import Test, compile_filter
 from .order import sortable
+from .render import clean, width
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
@@ -60,6 +62,7 @@ class State:
     folders: dict[str, Path] = field(default_factory=dict)
     recipes: dict[str, str | None] = field(default_factory=dict)
     problems: list[dict[str, str]] = field(default_factory=list)
+    longest_name: int = 0  # cells
     loaded: bool = False
     trouble: str = ""  # why the runs cannot be listed at present
     marks: dict[str, None] = field(default_factory=dict)
@@ -86,6 +89,7 @@ class State:
             return False
         self.runs, self.folders, self.recipes = runs, listing.folders, listing.recipes
         self.problems = listing.problems
+        self.longest_name = max([width(clean(run["name"])) for run in listing.runs] or [0])
         self.marks = {key: None for key in self.marks if key in runs}
         if self.open_run not in runs:
             self.open_run = None
@@ -139,12 +143,10 @@ class State:
         if self.sort is None:
             return rows[::-1] if self.reverse else rows
         wanted = FIELDS[self.sort]
-        present = [
-            (sortable(value), row) for row in rows if (value := row.value(wanted)) is not None
-        ]
-        missing = [row for row in rows if row.value(wanted) is None]
-        present.sort(key=lambda pair: pair[0], reverse=self.reverse)
-        return [row for _, row in present] + missing
+        valued = [(row.value(wanted), row) for row in rows]
+        present = [(sortable(value), row) for value, row in valued if value is not None]
+        present.sort(key=itemgetter(0), reverse=self.reverse)
+        return [row for _, row in present] + [row for value, row in valued if value is None]
 
     def toggle_marks(self, keys: Iterable[str]) -> None:
         """Mark the runs; if all are marked already, unmark them."""
@@ -189,5 +191,5 @@ def differences(configs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dic
 
 
 def _differ(values: Iterable[Any]) -> bool:
-    first, *others = values
-    return any(other != first for other in others)
+    listed = list(values)
+    return any(value != listed[0] for value in listed[1:])

@@ -21,7 +21,7 @@ from ..data import load_prompts
 from ..errors import ConfigError, RlhfError
 from ..evaluate import clustered_mean, collect, load_models
 from ..inputs import PromptPool, step_generator
-from ..kernels import use_one_thread
+from ..kernels import prepare_process
 from ..runlog import (
     CONFIG_NAME,
     DONE_NAME,
@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m rlhf.analysis.validate", description=__doc__)
     parser.add_argument("run_dir", type=Path)
     args = parser.parse_args(argv)
-    use_one_thread()
+    prepare_process()
     return cli.run(lambda: _run(Path(os.path.abspath(args.run_dir))))
 
 

@@ -19,7 +19,7 @@ from ..config import integer, task_path
 from ..data import Record, group_by_family, load_prompts, prompts_tensor
 from ..errors import DataError, WrapperError
 from ..evaluate import Models, load_models
-from ..kernels import use_one_thread
+from ..kernels import prepare_process
 from ..model import sample
 from ..reward_model import score
 from ..runlog import dumps
@@ -125,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--n", type=int, default=200, help="samples per family")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args(argv)
-    use_one_thread()
+    prepare_process()
     return cli.run(lambda: _run(args))
 
 

@@ -61,6 +61,7 @@ class Picker(ModalScreen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "Close", show=False),
+        Binding("enter", "choose", "Choose", show=False, priority=True),
         Binding("down,ctrl+n", "move(1)", "Down", show=False, priority=True),
         Binding("up,ctrl+p", "move(-1)", "Up", show=False, priority=True),
         Binding("pagedown", "move(10)", "Page down", show=False, priority=True),
@@ -80,18 +81,23 @@ class Picker(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Show all choices at first."""
-        self.query_one(Input).cursor_blink = False
+        line = self.query_one(Input)
+        line.cursor_blink = False
+        self.set_focus(line)
         self.query_one(Choices).show(self._choices)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Keep what holds every typed word."""
-        words = event.value.lower().split()
+        self._narrow()
+
+    def _narrow(self) -> None:
+        words = self.query_one(Input).value.lower().split()
         found = [c for c in self._choices if all(word in c.searched for word in words)]
         self.query_one(Choices).show(found)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def action_choose(self) -> None:
         """Choose what is under the cursor."""
-        event.stop()
+        self._narrow()
         self.dismiss(self.query_one(Choices).current)
 
     def action_move(self, by: int) -> None:
@@ -167,7 +173,8 @@ class Ask(ModalScreen[str | None]):
     """A line to type; esc gives nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Close", show=False)
+        Binding("escape", "dismiss(None)", "Close", show=False),
+        Binding("enter", "give", "Give", show=False, priority=True),
     ]
 
     def __init__(self, title: str, value: str, hint: str) -> None:
@@ -183,9 +190,10 @@ class Ask(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """A still cursor: nothing repaints by itself."""
-        self.query_one(Input).cursor_blink = False
+        line = self.query_one(Input)
+        line.cursor_blink = False
+        self.set_focus(line)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def action_give(self) -> None:
         """Give back what was typed."""
-        event.stop()
-        self.dismiss(event.value.strip() or None)
+        self.dismiss(self.query_one(Input).value.strip() or None)

@@ -1,5 +1,7 @@
 """What every pane is: a view on the one State, updated when it is shown and when that changes."""
 
+from collections.abc import Callable
+
 from textual.containers import Vertical
 
 from ..state import State
@@ -8,10 +10,12 @@ from ..state import State
 class Pane(Vertical):
     """A pane of the dashboard. It changes the state's choices and reports what it did."""
 
-    def __init__(self, state: State, look: str) -> None:
+    def __init__(self, state: State, look: str, say: Callable[[str], None]) -> None:
+        """`say` tells the status line something, at once; nothing said only renews it."""
         super().__init__()
         self.state = state
         self.look = look
+        self.say = say
 
     def update(self) -> None:
         """Show the state as it is now."""

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -17,10 +16,10 @@ from rlhf.vocab import FAMILIES
 from ..columns import COLUMNS, cell
 from ..curves import METRICS, OVERALL
 from ..looks import curve_colour
-from ..messages import Chosen, CompareAsked, Notice, Open, WriteAsked
+from ..messages import Chosen, CompareAsked, Open, WriteAsked
 from ..plotting import Series, glyph
 from ..readout import curves_csv, read_out
-from ..render import clean
+from ..render import clean, fit
 from ..state import Row
 from ..widgets.lines import Lines
 from ..widgets.plot import Plot
@@ -76,7 +75,7 @@ class RunPane(Pane, can_focus=True):
 
     def focus_default(self) -> None:
         """Give the keys to this pane."""
-        self.focus()
+        self.screen.set_focus(self)
 
     def on_resize(self, event: events.Resize) -> None:
         """Another size may have room for more plots."""
@@ -129,9 +128,10 @@ class RunPane(Pane, can_focus=True):
             if curve is not None:
                 ys = curve.series(metric, scope)
                 series.append(Series(self.state.slots[key], curve.steps, ys))
-        chosen = " ◂" if metric == self.state.metric and len(self.panels()) == 4 else ""
-        title = f"{metric} {scope}, {METRICS[metric][1]}, by step{chosen}"
-        plot.show(title, series, self._log, self.cursor, self.look)
+        here = "▸ " if metric == self.state.metric and len(self.panels()) in (2, 4) else ""
+        title = f"{here}{metric}" if scope == OVERALL else f"{here}{scope} {metric}"
+        unit = f"  {METRICS[metric][1]}, by step"
+        plot.show(title, unit, series, self._log, self.cursor, self.look)
 
     def _legend(self, shown: Sequence[str]) -> None:
         facts, readout = self.query_one("#facts", Lines), self.query_one("#readout", Lines)
@@ -154,20 +154,17 @@ class RunPane(Pane, can_focus=True):
             return Text("  " + line if number == 0 else line, style="dim")
         slot = self.state.slots[shown[number - 1]]
         mark = glyph(slot, self.look == "ascii")
-        text = Text(f"{mark} ", style=Style(color=curve_colour(slot, self.look), bold=True))
-        return text.append(line, style=Style(color="default"))
+        return Text.assemble((f"{mark} ", curve_colour(slot, self.look)), line)
 
     def _facts(self, key: str) -> Text:
         run = self.state.runs[key]
         row = Row(key, (run,))
         pairs = [(t, cell(row, COLUMNS[k])) for k, t in _FACTS]
-        text = Text(clean(run["name"])[:60] or key, style="bold")
-        text.append(f"  {cell(row, COLUMNS['state'])}", style="not bold")
+        text = Text.assemble((fit(clean(run["name"]) or key, 40), "bold"))
+        text.append(f"  {cell(row, COLUMNS['state'])}")
         for title, value in pairs:
-            text.append(f"  {title} ", style="not bold dim").append(value, style="not bold")
-        if run["reason"]:
-            text.append(f"  {clean(run['reason'])}", style="not bold dim")
-        return text
+            text.append(f"  {title} ", "dim").append(value)
+        return text.append(f"  {clean(run['reason'] or '')}", "dim")
 
     def status(self) -> str:
         """Which metric of which scope, on which axis, at which step."""
@@ -187,7 +184,7 @@ class RunPane(Pane, can_focus=True):
 
     def _changed(self) -> None:
         self.update()
-        self.post_message(Notice(""))
+        self.say("")
 
     def action_metric(self, by: int) -> None:
         names = list(METRICS)
@@ -235,7 +232,7 @@ class RunPane(Pane, can_focus=True):
             self.state.toggle_marks([self.state.open_run])
             marked = self.state.open_run in self.state.marks
             self.post_message(Chosen())
-            self.post_message(Notice("marked" if marked else "unmarked"))
+            self.say("marked" if marked else "unmarked")
 
     def action_differences(self) -> None:
         self.post_message(CompareAsked(self.state.overlaid()))
@@ -244,11 +241,11 @@ class RunPane(Pane, can_focus=True):
         shown = self.state.overlaid()
         lines = read_out(self.state, shown, self.panels(), self.cursor, 200)
         self.app.copy_to_clipboard("\n".join(lines))
-        self.post_message(Notice(f"copied the read-out of {len(shown)} runs"))
+        self.say(f"copied the read-out of {len(shown)} runs")
 
-    def action_write(self) -> None:
+    async def action_write(self) -> None:
         hint = "CSV: run, step and every metric, overall and per family"
-        self.app.push_screen(Ask("write the curves to", "curves.csv", hint), self._write)
+        await self.app.push_screen(Ask("write the curves to", "curves.csv", hint), self._write)
 
     def _write(self, name: str | None) -> None:
         if name is not None:
@@ -257,10 +254,11 @@ class RunPane(Pane, can_focus=True):
 
 
 _FACTS = (
-    ("kl_coef", "kl"),
+    ("balanced.proxy", "proxy"),
+    ("balanced.kl", "KL"),
+    ("kl_coef", "coef"),
     ("steps", "steps"),
     ("mix", "mix"),
     ("seed", "seed"),
-    ("balanced.proxy", "bal. proxy"),
-    ("balanced.kl", "KL"),
+    ("wrapper", "wrapper"),
 )

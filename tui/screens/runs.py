@@ -14,7 +14,7 @@ from ..columns import COLUMNS, DEFAULT_COLUMNS, PINNED, is_metric
 from ..explain import explain, heading
 from ..export import csv_of, json_of
 from ..filter import FilterError
-from ..messages import Chosen, MeasureAsked, Notice, Open, WriteAsked
+from ..messages import Chosen, MeasureAsked, Open, WriteAsked
 from ..render import clean, exact
 from ..widgets.choices import Choice
 from ..widgets.lines import Lines
@@ -23,6 +23,23 @@ from .dialogs import Ask, Checklist, Picker, Reader, labelled
 from .pane import Pane
 
 CAPTION = "proxy: raw RM score   KL: per-sequence k1 estimate, nats   i explains the cell"
+
+
+class FilterLine(Input):
+    """The line in which a filter is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "submit", "To the rows", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(placeholder="state=running dune.kl>5 or !(name~^kl)", id="filter")
+        self.cursor_blink = False
+        self.display = False
+
+    async def action_submit(self) -> None:
+        """Done typing: before the next key is taken, so no message is posted for it."""
+        self.query_ancestor(RunsPane).keep_filter()
 
 
 class RunsPane(Pane):
@@ -54,10 +71,7 @@ class RunsPane(Pane):
         """The table, a caption, and the filter's line while it is typed."""
         yield RunsTable()
         yield Lines(id="caption")
-        line = Input(placeholder="state=running dune.kl>5 or !(name~^kl)", id="filter")
-        line.cursor_blink = False
-        line.display = False
-        yield line
+        yield FilterLine()
 
     def on_mount(self) -> None:
         """Nothing to wait for: the rows come by update."""
@@ -72,7 +86,7 @@ class RunsPane(Pane):
 
     def focus_default(self) -> None:
         """Give the keys to the table."""
-        self.table.focus()
+        self.screen.set_focus(self.table)
 
     def update(self) -> None:
         """Show the state's rows."""
@@ -84,6 +98,7 @@ class RunsPane(Pane):
             (state.sort, state.reverse),
             state.grouped,
             self._nothing(),
+            state.longest_name,
         )
 
     def _nothing(self) -> str:
@@ -136,6 +151,7 @@ class RunsPane(Pane):
 
     def _chosen(self) -> None:
         self.update()
+        self.say("")
         self.post_message(Chosen())
 
     def action_sort(self) -> None:
@@ -157,40 +173,40 @@ class RunsPane(Pane):
 
     def on_runs_table_moved(self, event: RunsTable.Moved) -> None:
         """The status line names the place."""
-        self.post_message(Notice(""))
+        self.say("")
 
     def action_reverse(self) -> None:
         self.state.sort_by(self.state.sort, not self.state.reverse)
         self._chosen()
 
-    def action_pick_sort(self) -> None:
+    async def action_pick_sort(self) -> None:
         fields = [f for f in COLUMNS.values() if f.key != "age"]
         choices = [Choice(field.key, field.key, field.meaning) for field in fields]
-        self.app.push_screen(Picker("sort by", choices), self._sort)
+        await self.app.push_screen(Picker("sort by", choices), self._sort)
 
     def action_group(self) -> None:
         self.state.group_seeds(not self.state.grouped)
         self._chosen()
 
-    def action_columns(self) -> None:
+    async def action_columns(self) -> None:
         chosen = self.state.columns
         rest = [key for key in DEFAULT_COLUMNS if key not in chosen]
         rest += [key for key in COLUMNS if key not in chosen and key not in rest]
         keys = [key for key in [*chosen, *rest] if key not in PINNED]
         choices = [Choice(key, key, COLUMNS[key].meaning) for key in keys]
-        self.app.push_screen(Checklist("columns", choices, chosen), self._set_columns)
+        await self.app.push_screen(Checklist("columns", choices, chosen), self._set_columns)
 
     def _set_columns(self, keys: list[str] | None) -> None:
         if keys is not None:
             self.state.columns = [*PINNED, *(key for key in keys if key not in PINNED)]
             self._chosen()
 
-    def action_explain(self) -> None:
+    async def action_explain(self) -> None:
         row, key = self.table.cursor_row, self.table.cursor_key
         if row is not None and key is not None:
             field = COLUMNS[key]
             body = labelled(explain(row, field, self.state.folders))
-            self.app.push_screen(Reader(heading(row, field), body))
+            await self.app.push_screen(Reader(heading(row, field), body))
 
     def action_measure(self) -> None:
         row = self.table.cursor_row
@@ -203,11 +219,11 @@ class RunsPane(Pane):
             value = row.value(COLUMNS[key])
             text = json.dumps(value) if isinstance(value, dict | list) else exact(value)
             self.app.copy_to_clipboard(text)
-            self.post_message(Notice(f"copied {text[:60]}"))
+            self.say(f"copied {text[:60]}")
 
-    def action_write(self) -> None:
+    async def action_write(self) -> None:
         hint = ".csv: the columns shown; .json: all facts of the rows shown"
-        self.app.push_screen(Ask("write the rows to", "runs.csv", hint), self._write)
+        await self.app.push_screen(Ask("write the rows to", "runs.csv", hint), self._write)
 
     def _write(self, name: str | None) -> None:
         if name is None:
@@ -227,35 +243,34 @@ class RunsPane(Pane):
         self._before = self.state.filter
         self.line.value = self.state.filter
         self.line.display = True
-        self.line.focus()
+        self.screen.set_focus(self.line)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter while it is typed; what is not finished yet changes nothing."""
         event.stop()
-        if not self.line.display:
-            return
-        try:
-            self.state.set_filter(event.value)
-        except FilterError as error:
-            self.post_message(Notice(clean(str(error))))
-            return
-        self.update()
-        self.post_message(Notice(""))
+        if self.line.display and self._filtered():
+            self.say("")
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Keep the filter."""
-        event.stop()
+    def _filtered(self) -> bool:
+        """Take the line's filter if it can be read; else say why not."""
         try:
-            self.state.set_filter(event.value)
+            self.state.set_filter(self.line.value)
         except FilterError as error:
-            self.post_message(Notice(clean(str(error))))
-            return
-        self._close_line()
+            self.say(clean(str(error)))
+            return False
+        self.update()
+        return True
+
+    def keep_filter(self) -> None:
+        """Back to the rows, with the filter as typed."""
+        if self._filtered():
+            self._close_line()
+            self.post_message(Chosen())
 
     def _close_line(self) -> None:
         self.line.display = False
         self.update()
-        self.table.focus()
+        self.screen.set_focus(self.table)
 
     def action_back(self) -> None:
         """Out of the filter's line, then out of the filter."""
@@ -270,7 +285,7 @@ class RunsPane(Pane):
         self.state.set_filter(text)
         self.update()
 
-    def action_problems(self) -> None:
+    async def action_problems(self) -> None:
         pairs: list[tuple[str, Any]] = [(p["path"], p["message"]) for p in self.state.problems]
         lines = [(clean(path)[-40:], clean(message)) for path, message in pairs]
-        self.app.push_screen(Reader("problems", labelled(lines or [("", "none")])))
+        await self.app.push_screen(Reader("problems", labelled(lines or [("", "none")])))

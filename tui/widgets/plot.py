@@ -1,6 +1,6 @@
 """One plot: curves over completed updates, drawn by tui.plotting, with title and unit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from ..looks import curve_colour
 from ..plotting import AXIS, BLANK, CURSOR, Drawing, Options, Series, draw
-from ..render import fit
+from ..render import fit, width
 
 
 class Plot(Widget):
@@ -21,20 +21,28 @@ class Plot(Widget):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._series: Sequence[Series] = ()
-        self._title = ""
+        self._shown: tuple[object, ...] = ()
+        self._title = self._unit = ""
         self._log = False
         self._cursor: float | None = None
         self._look = "dark"
         self._drawn: tuple[object, Drawing] | None = None
 
     def show(
-        self, title: str, series: Sequence[Series], log: bool, cursor: float | None, look: str
+        self,
+        title: str,
+        unit: str,
+        series: Sequence[Series],
+        log: bool,
+        cursor: float | None,
+        look: str,
     ) -> None:
         """Draw these series; `cursor` is the step that is read out."""
-        wanted = (title, series, log, cursor, look)
-        if wanted == (self._title, self._series, self._log, self._cursor, self._look):
+        wanted = (title, unit, series, log, cursor, look)
+        if wanted == self._shown:
             return
-        self._title, self._series, self._log, self._cursor, self._look = wanted
+        self._shown = wanted
+        self._title, self._unit, self._series, self._log, self._cursor, self._look = wanted
         self._drawn = None
         self.refresh()
 
@@ -61,23 +69,27 @@ class Plot(Widget):
         return Strip(self._runs(grid[y - 1])).adjust_cell_length(self.size.width, self.rich_style)
 
     def _title_line(self) -> Strip:
-        notes = []
-        if self._log:
-            notes.append("log")
-        if not any(y is not None for one in self._series for y in one.ys):
-            notes.append("no values yet")
-        elif self.size.height > 1:
-            if self.drawing.nonfinite:
-                notes.append(f"✗ {self.drawing.nonfinite} not finite")
-            if self.drawing.not_positive:
-                notes.append(f"{self.drawing.not_positive} at or below 0 have no place")
-        title = fit(self._title, self.size.width)
-        note = fit("  " + ", ".join(notes) if notes else "", self.size.width - len(title))
-        segments = [
-            Segment(title, self.get_component_rich_style("plot--title")),
-            Segment(note, self.get_component_rich_style("plot--note")),
-        ]
+        """Title, what is wrong with the data, unit: what fits, whole."""
+        parts = [(self._title, "title"), *((f"  {n}", "note") for n in self._notes())]
+        room = self.size.width
+        segments: list[Segment] = []
+        for text, style in [*parts, (self._unit, "axis")]:
+            if width(text) <= room or not segments:
+                text = fit(text, room)
+                segments.append(Segment(text, self.get_component_rich_style(f"plot--{style}")))
+                room -= width(text)
         return Strip(segments).adjust_cell_length(self.size.width, self.rich_style)
+
+    def _notes(self) -> Iterator[str]:
+        if not any(y is not None for one in self._series for y in one.ys):
+            yield "no values yet"
+            return
+        if self._log:
+            yield "log"
+        if self.size.height > 1 and self.drawing.nonfinite:
+            yield f"✗ {self.drawing.nonfinite} not finite"
+        if self.size.height > 1 and self.drawing.not_positive:
+            yield f"{self.drawing.not_positive} not above 0"
 
     def _runs(self, cells: Sequence[tuple[str, int]]) -> list[Segment]:
         """Neighbouring cells of one owner as one segment."""

@@ -5,6 +5,7 @@ run, at its height on the screen, while rows come, go and change their order.
 """
 
 from collections.abc import Collection, Sequence
+from itertools import groupby
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,7 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ..columns import Column, cell, laid_out
-from ..render import clean, pad, width
+from ..render import clean, pad
 from ..state import Row
 
 HEAD = 2  # lines of the heading
@@ -70,6 +71,7 @@ class RunsTable(Widget, can_focus=True):
         self._sort: tuple[str | None, bool] = (None, False)
         self._grouped = False
         self._empty = ""
+        self._longest = 0
         self._cursor = 0
         self._column = 1
         self._top = 0
@@ -86,14 +88,19 @@ class RunsTable(Widget, can_focus=True):
         sort: tuple[str | None, bool],
         grouped: bool,
         empty: str,
+        longest: int,
     ) -> None:
-        """Show these rows and columns; `empty` is said where there is no row."""
+        """Show these rows and columns; `empty` is said where there is no row.
+
+        `longest` is the width in cells of the longest name, shown at present or not.
+        """
         here = self.cursor_row
         if grouped != self._grouped or list(keys) != self._keys:
             self._cells.clear()
         self._keep_cursor(here.key if here else None, rows)
         self._rows, self._keys, self._marks = rows, list(keys), marks
         self._sort, self._grouped, self._empty = sort, grouped, empty
+        self._longest = longest
         self._column = min(self._column, len(keys) - 1)
         self._lay_out()
         self.refresh()
@@ -135,10 +142,9 @@ class RunsTable(Widget, can_focus=True):
         return max(1, self.size.height - HEAD)
 
     def _lay_out(self) -> None:
-        longest = max([width(clean(row.runs[0]["name"])) for row in self._rows[:500]] or [0])
         extra = 6 if self._grouped else 0
         room = max(1, self.size.width - 1)
-        self._columns = laid_out(self._keys, room, longest + extra, self._grouped)
+        self._columns = laid_out(self._keys, room, self._longest + extra, self._grouped)
         self._scroll()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -194,19 +200,26 @@ class RunsTable(Widget, can_focus=True):
         return self.get_component_rich_style(f"table--{name}")
 
     def _head(self, y: int) -> Strip:
-        head, sorted_ = self._style("head"), self._style("sorted")
+        return self._groups() if y == 0 else self._titles()
+
+    def _groups(self) -> Strip:
+        """What neighbouring columns have in common, written once over all of them."""
+        head = self._style("head")
         segments = [Segment(" ", head)]
-        shown = self._shown()
-        for place, (_, column) in enumerate(shown):
+        for group, columns in groupby(self._shown(), key=lambda shown: shown[1].field.group):
+            cells = sum(column.width + 1 for _, column in columns)
+            segments.append(Segment(pad(group.center(cells - 1), cells), head))
+        return Strip(segments)
+
+    def _titles(self) -> Strip:
+        head = self._style("head")
+        segments = [Segment(" ", head)]
+        for _, column in self._shown():
             by_this = column.key == self._sort[0]
             arrow = ("▼" if self._sort[1] else "▲") if by_this else ""
-            if y == 0:
-                before = shown[place - 1][1].field.group if place else ""
-                group = column.field.group if column.field.group != before else ""
-                text = pad(group[: column.width + 1], column.width)
-            else:
-                text = pad(arrow + column.field.title, column.width, right=not column.is_left)
-            segments += [Segment(text, sorted_ if by_this and y else head), Segment(" ", head)]
+            text = pad(arrow + column.field.title, column.width, right=not column.is_left)
+            segments += [Segment(text, self._style("sorted") if by_this else head)]
+            segments.append(Segment(" ", head))
         return Strip(segments)
 
     def _line(self, number: int) -> Strip:
