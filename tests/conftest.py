@@ -8,6 +8,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import pytest
 import torch
 from synthetic import console as console
+from toy_lab import lab as lab
 
 from rlhf.model import Policy, default_config, load_policy
 from rlhf.reward_model import RewardModel, load_rm
