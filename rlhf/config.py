@@ -74,17 +74,18 @@ def integer(name: str, value: Any, low: int = 0) -> int:
     """`value` as an int >= low, or ConfigError naming `name`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ConfigError(f"{name} must be an integer, found {value!r:.80}")
+    value = int(value)
     if value < low:
         raise ConfigError(f"{name} must be at least {low}, found {value}")
     if value >= 2**63:
         raise ConfigError(f"{name} must be below 2^63, found {value!r:.40}")
-    return int(value)
+    return value
 
 
 def _path(name: str, value: Any) -> str:
     if not isinstance(value, str | os.PathLike) or not str(value).strip():
         raise ConfigError(f"{name} must be a path, found {value!r:.80}")
-    return task_path(os.fspath(value))  # type: ignore[arg-type]
+    return task_path(os.fspath(value))
 
 
 def _weights(name: str, value: Any) -> dict[str, float]:

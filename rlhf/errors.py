@@ -5,7 +5,8 @@ RlhfError
 ├── DataError         a record or a JSONL file does not hold what it must
 ├── CheckpointError   weights or a model's config.json are missing, damaged or of another shape
 ├── WrapperError      a reward wrapper cannot be loaded, raised, or returned unusable rewards
-└── TrainingError     the run itself cannot go on (a number stopped being finite)
+├── TrainingError     the run itself cannot go on (a number stopped being finite)
+└── StoppedError      the run was asked to stop, kept a checkpoint and ended
 
 Every message is one line that names the thing at fault and, where there is one, the mend.
 """
@@ -33,3 +34,7 @@ class WrapperError(RlhfError):
 
 class TrainingError(RlhfError):
     """A training run cannot go on."""
+
+
+class StoppedError(RlhfError):
+    """A training run was asked to stop, kept a checkpoint and ended."""

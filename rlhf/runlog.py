@@ -4,6 +4,7 @@
 Numbers that are not finite are written as null: strict JSON, which every reader can parse.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -12,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from .errors import DataError
 
 LOG_NAME = "log.jsonl"
 DONE_NAME = "done.json"
@@ -60,6 +63,17 @@ def _umask() -> int:
 def write_json(path: str | Path, value: Any) -> None:
     """Replace `path` atomically with `value` as indented strict JSON."""
     replace_file(path, (dumps(value, indent=1) + "\n").encode())
+
+
+def read_json(path: str | Path) -> dict[str, Any]:
+    """The object in a JSON file. Raises OSError, or DataError naming the file."""
+    try:
+        value = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise DataError(f"{path} is not a JSON object")
+    return value
 
 
 def append_row(path: str | Path, row: Mapping[str, Any]) -> None:
@@ -112,3 +126,13 @@ def write_done(out_dir: str | Path, receipt: Mapping[str, Any]) -> None:
     sha256 of each artefact.
     """
     write_json(Path(out_dir) / DONE_NAME, {"format": 1, **receipt})
+
+
+def canonical_sha256(path: str | Path) -> str:
+    """sha256 of a file in the form that runs are compared in: a log without its elapsed_s."""
+    path = Path(path)
+    data = path.read_bytes()
+    if path.name == LOG_NAME:
+        rows = [{k: v for k, v in row.items() if k != "elapsed_s"} for row in read_log(path).rows]
+        data = "".join(dumps(row) + "\n" for row in rows).encode()
+    return hashlib.sha256(data).hexdigest()

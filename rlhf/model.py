@@ -1,0 +1,250 @@
+"""The policy: a small causal transformer, its sampling and its log-probabilities.
+
+A prompt is encoded once and its keys and values serve every response to it, when sampling and
+when scoring alike. Only the 24 content tokens can be said, so only their logits are computed.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from . import checkpoint
+from .kernels import Linear, attend, linear, pad_slots, visible
+from .vocab import CONTENT_HI, CONTENT_LO, PROMPT_LEN, RESP_LEN, SEQ_LEN, TOKENS
+
+NEVER = -1e9  # logit of every token that cannot be said
+WEIGHTS = "policy.safetensors"
+_ROWS = 512  # rows worked on at once when no gradient is kept: what stays in the cache
+
+KeyValues = tuple[Tensor, Tensor]  # each [N, H, T, D]
+
+
+def default_config() -> dict[str, int]:
+    """The shape of the policies that this project trains."""
+    return {
+        "vocab_size": len(TOKENS),
+        "d_model": 64,
+        "n_layers": 2,
+        "n_heads": 4,
+        "d_ff": 128,
+        "seq_len": SEQ_LEN,
+        "prompt_len": PROMPT_LEN,
+        "resp_len": RESP_LEN,
+    }
+
+
+class Attention(nn.Module):
+    """The two projections of multi-head attention; q, k, v packed in that order."""
+
+    def __init__(self, width: int, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.qkv = Linear(width, 3 * width)
+        self.out = Linear(width, width)
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """x [N, T, C] -> q, k, v, each [N, H, T, D]."""
+        N, T, C = x.shape
+        packed = self.qkv(x).view(N, T, 3, self.n_heads, C // self.n_heads)
+        q, k, v = packed.permute(2, 0, 3, 1, 4).unbind(0)
+        return q, k, v
+
+
+class Block(nn.Module):
+    """Pre-norm transformer block; the mask decides whether it is causal."""
+
+    def __init__(self, width: int, n_heads: int, hidden: int) -> None:
+        super().__init__()
+        self.ln1 = nn.LayerNorm(width)
+        self.attn = Attention(width, n_heads)
+        self.ln2 = nn.LayerNorm(width)
+        self.ff = nn.Sequential(Linear(width, hidden), nn.GELU(), Linear(hidden, width))
+
+    def forward(
+        self, x: Tensor, mask: Tensor, past: KeyValues | None = None
+    ) -> tuple[Tensor, KeyValues]:
+        """x [N, T, C], past [N, H, P, D] -> x [N, T, C] and the keys and values of P + T."""
+        q, k, v = self.attn.project(self.ln1(x))
+        if past is not None:
+            k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
+        return self.finish(x, attend(q, pad_slots(k), pad_slots(v), mask)), (k, v)
+
+    def finish(self, x: Tensor, mixed: Tensor) -> Tensor:
+        """What follows attention: x and mixed [N, T, C] -> [N, T, C]."""
+        x = x + self.attn.out(mixed)
+        return x + self.ff(self.ln2(x))
+
+
+class Policy(nn.Module):
+    """A causal language model over the vocabulary. `cfg` holds its shape."""
+
+    def __init__(self, cfg: Mapping[str, int]) -> None:
+        super().__init__()
+        self.cfg = checkpoint.checked_shape(cfg, default_config())
+        width = self.cfg["d_model"]
+        self.tok = nn.Embedding(self.cfg["vocab_size"], width)
+        self.pos = nn.Embedding(self.cfg["seq_len"], width)
+        self.blocks = nn.ModuleList(
+            Block(width, self.cfg["n_heads"], self.cfg["d_ff"]) for _ in range(self.cfg["n_layers"])
+        )
+        self.ln = nn.LayerNorm(width)
+        self.head = nn.Linear(width, self.cfg["vocab_size"], bias=False)
+        self.apply(_initialise)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids [B, T], 1 <= T <= 14 -> logits [B, T, V]; all but content tokens are -1e9."""
+        hidden, _ = self.run(ids)
+        return F.pad(self.content_logits(hidden), (CONTENT_LO, 0), value=NEVER)
+
+    def embed(self, ids: Tensor, first: int = 0) -> Tensor:
+        """ids [N, T] at positions first, first + 1, ... -> [N, T, C]."""
+        return self.tok(ids) + self.pos.weight[first : first + ids.shape[1]]
+
+    def run(
+        self, ids: Tensor, past: list[KeyValues] | None = None
+    ) -> tuple[Tensor, list[KeyValues]]:
+        """ids [N, T] after a past of P tokens -> hidden [N, T, C], keys and values per block."""
+        first = past[0][0].shape[2] if past else 0
+        mask = visible(first, ids.shape[1], causal=True)
+        x, now = self.embed(ids, first), []
+        for index, block in enumerate(self.blocks):
+            x, kept = block(x, mask, past[index] if past else None)
+            now.append(kept)
+        return x, now
+
+    def content_logits(self, hidden: Tensor) -> Tensor:
+        """hidden [..., C] -> logits [..., 24] of the content tokens."""
+        return linear(self.ln(hidden), self.head.weight[CONTENT_LO:CONTENT_HI])
+
+
+def _initialise(module: nn.Module) -> None:
+    if isinstance(module, nn.Linear | nn.Embedding):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
+
+
+def load_policy(directory: str) -> tuple[Policy, dict[str, int]]:
+    """(policy in eval mode, its cfg) of a folder. Raises CheckpointError; never random weights."""
+    cfg = checkpoint.load_shape(directory, default_config())
+    policy = Policy(cfg)
+    checkpoint.load_weights(policy, directory, WEIGHTS)
+    return policy.eval(), policy.cfg
+
+
+def save_policy(policy: Policy, cfg: Mapping[str, int], directory: str) -> None:
+    """Write policy.safetensors and config.json, each replaced atomically."""
+    checkpoint.save_model(policy, cfg, directory, WEIGHTS)
+
+
+class Groups(NamedTuple):
+    """N rows whose prompts repeat in runs: the G distinct prompts, and each row's among them."""
+
+    prompts: Tensor  # [G, 6]
+    of_row: Tensor  # [N]
+
+
+def group_rows(prompts_rep: Tensor) -> Groups:
+    """prompts_rep [N, 6] -> its runs of equal prompts."""
+    changed = (prompts_rep[1:] != prompts_rep[:-1]).any(1)
+    first = torch.cat([changed.new_ones(min(1, len(prompts_rep))), changed])
+    return Groups(prompts_rep[first], first.long().cumsum(0) - 1)
+
+
+def response_logits(policy: Policy, prompts_rep: Tensor, responses: Tensor) -> Tensor:
+    """Content logits [N, 8, 24] at the places where the response's tokens were chosen."""
+    groups = group_rows(prompts_rep)
+    hidden, past = policy.run(groups.prompts)
+    past = [(k[groups.of_row], v[groups.of_row]) for k, v in past]
+    rest, _ = policy.run(responses[:, :-1], past)
+    chosen_at = torch.cat([hidden[:, -1:][groups.of_row], rest], 1)
+    return policy.content_logits(chosen_at)
+
+
+def response_logprobs(
+    policy: Policy, prompts_rep: Tensor, responses: Tensor, with_entropy: bool = False
+) -> Any:
+    """Log-probabilities [N, 8] of the responses' tokens, in nats at temperature 1.
+
+    prompts_rep [N, 6], responses [N, 8]. With `with_entropy` also the mean token entropy of
+    each sequence, [N], detached.
+    """
+    log_p = response_logits(policy, prompts_rep, responses).log_softmax(-1)
+    chosen = log_p.gather(-1, (responses - CONTENT_LO).unsqueeze(-1)).squeeze(-1)
+    return (chosen, _mean_entropy(log_p.detach())) if with_entropy else chosen
+
+
+def _mean_entropy(log_p: Tensor) -> Tensor:
+    """log_p [N, 8, 24] -> entropy in nats, averaged over the 8 tokens: [N]."""
+    return -(log_p.exp() * log_p).sum(-1).mean(-1)
+
+
+def entropy(policy: Policy, prompts_rep: Tensor, responses: Tensor) -> Tensor:
+    """Mean token entropy of the policy along each response, in nats: [N]."""
+    return response_logprobs(policy, prompts_rep, responses, with_entropy=True)[1]
+
+
+@torch.no_grad()
+def sample(
+    policy: Policy,
+    prompts: Tensor,
+    n_per_prompt: int = 1,
+    temperature: float = 1.0,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """Responses [B*n, 8] to prompts [B, 6]; row i answers prompt i // n. Temperature 0 is argmax.
+
+    One uniform number decides each token (inverse distribution function), so two policies given
+    equally seeded generators meet the same chances.
+    """
+    N = len(prompts) * n_per_prompt
+    chances = torch.rand(N, RESP_LEN, generator=generator)
+    step = max(1, _ROWS // max(1, n_per_prompt))
+    parts = [
+        _sample_rows(policy, prompts[at : at + step], n_per_prompt, temperature, chances_part)
+        for at, chances_part in zip(
+            range(0, len(prompts), step), chances.split(step * n_per_prompt), strict=False
+        )
+    ]
+    return torch.cat(parts) if parts else torch.empty(0, RESP_LEN, dtype=torch.long)
+
+
+def _sample_rows(
+    policy: Policy, prompts: Tensor, n: int, temperature: float, chances: Tensor
+) -> Tensor:
+    """As `sample`, for as many rows as are worked on at once; chances [N, 8] in [0, 1)."""
+    hidden, past = policy.run(prompts)
+    hidden = hidden[:, -1:].repeat_interleave(n, 0)
+    cache = [
+        (pad_slots(k.repeat_interleave(n, 0)), pad_slots(v.repeat_interleave(n, 0)))
+        for k, v in past
+    ]
+    tokens = torch.empty(len(chances), RESP_LEN, dtype=torch.long)
+    for at in range(RESP_LEN):
+        if at:
+            hidden = _extend(policy, tokens[:, at - 1 : at], PROMPT_LEN + at - 1, cache)
+        logits = policy.content_logits(hidden[:, 0])
+        tokens[:, at] = CONTENT_LO + choose(logits, temperature, chances[:, at])
+    return tokens
+
+
+def _extend(policy: Policy, ids: Tensor, position: int, cache: list[KeyValues]) -> Tensor:
+    """Hidden [N, 1, C] of one more token ids [N, 1]; its keys and values enter the cache."""
+    x, mask = policy.embed(ids, position), visible(position, 1, causal=True)
+    for block, (keys, values) in zip(cast(list[Block], policy.blocks), cache, strict=True):
+        q, k, v = block.attn.project(block.ln1(x))
+        keys[:, :, position], values[:, :, position] = k[:, :, 0], v[:, :, 0]
+        x = block.finish(x, attend(q, keys, values, mask))
+    return x
+
+
+def choose(logits: Tensor, temperature: float, chance: Tensor) -> Tensor:
+    """logits [N, K] -> the index [N] at which the distribution function passes chance [N]."""
+    if temperature == 0:
+        return logits.argmax(-1)
+    below = (logits / temperature).softmax(-1).cumsum(-1)
+    passed = below <= chance.unsqueeze(-1) * below[:, -1:]
+    return passed.sum(-1).clamp(max=logits.shape[-1] - 1)

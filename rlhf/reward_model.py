@@ -1,0 +1,71 @@
+"""The reward model: the policy's block without the causal mask, one number per response."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from . import checkpoint
+from .kernels import Linear, visible
+from .model import Block, _initialise
+from .vocab import SEQ_LEN, TOKENS
+
+WEIGHTS = "rm.safetensors"
+_ROWS = 256  # rows scored at once: what stays in the cache
+
+
+def default_config() -> dict[str, int]:
+    """The shape of the reward models that this project trains."""
+    return {
+        "vocab_size": len(TOKENS),
+        "d_model": 96,
+        "n_layers": 2,
+        "n_heads": 4,
+        "d_ff": 192,
+        "seq_len": SEQ_LEN,
+    }
+
+
+class RewardModel(nn.Module):
+    """A bidirectional transformer with a regression head. `cfg` holds its shape."""
+
+    def __init__(self, cfg: Mapping[str, int]) -> None:
+        super().__init__()
+        self.cfg = checkpoint.checked_shape(cfg, default_config())
+        width = self.cfg["d_model"]
+        self.tok = nn.Embedding(self.cfg["vocab_size"], width)
+        self.pos = nn.Embedding(self.cfg["seq_len"], width)
+        self.blocks = nn.ModuleList(
+            Block(width, self.cfg["n_heads"], self.cfg["d_ff"]) for _ in range(self.cfg["n_layers"])
+        )
+        self.ln = nn.LayerNorm(width)
+        self.head = nn.Sequential(Linear(width, width), nn.GELU(), Linear(width, 1))
+        self.apply(_initialise)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids [N, 14] (prompt, then response) -> rewards [N]."""
+        T = ids.shape[1]
+        x, mask = self.tok(ids) + self.pos.weight[:T], visible(0, T, causal=False)
+        for block in self.blocks:
+            x, _ = block(x, mask)
+        return self.head(self.ln(x).mean(1)).squeeze(-1)
+
+
+def load_rm(directory: str) -> tuple[RewardModel, dict[str, int]]:
+    """(reward model in eval mode, its cfg) of a folder. Raises CheckpointError."""
+    rm = RewardModel(checkpoint.load_shape(directory, default_config()))
+    checkpoint.load_weights(rm, directory, WEIGHTS)
+    return rm.eval(), rm.cfg
+
+
+def save_rm(rm: RewardModel, cfg: Mapping[str, int], directory: str) -> None:
+    """Write rm.safetensors and config.json, each replaced atomically."""
+    checkpoint.save_model(rm, cfg, directory, WEIGHTS)
+
+
+@torch.no_grad()
+def score(rm: RewardModel, prompts_rep: Tensor, responses: Tensor, bs: int = 4096) -> Tensor:
+    """Rewards float32 [N] of responses [N, 8] to prompts_rep [N, 6], at most bs rows at a time."""
+    ids = torch.cat([prompts_rep, responses], 1)
+    parts = [rm(part) for part in ids.split(min(bs, _ROWS))] if len(ids) else []
+    return torch.cat(parts) if parts else torch.empty(0)
