@@ -10,6 +10,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import hostile
 from .errors import SubmissionError
 
 MAX_FILE = 64 << 20
@@ -17,7 +18,7 @@ MAX_TOTAL = 256 << 20
 MAX_ENTRIES = 4000
 MAX_DEPTH = 12
 _CHUNK = 1 << 20
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
 _KINDS = {
     stat.S_IFLNK: "a symbolic link",
     stat.S_IFIFO: "a named pipe",
@@ -57,7 +58,7 @@ class Snapshot:
 
 def _copy_file(snapshot: Snapshot, folder: int, name: str, path: str) -> str | None:
     """Copy one file; returns why it was left out, or None."""
-    handle = os.open(name, _OPEN, dir_fd=folder)
+    handle = os.open(name, hostile.FLAGS, dir_fd=folder)
     with os.fdopen(handle, "rb") as source:
         before = os.fstat(handle)
         if not stat.S_ISREG(before.st_mode):
@@ -90,7 +91,7 @@ def _copy_entry(snapshot: Snapshot, folder: int, name: str, path: str, depth: in
     if depth >= MAX_DEPTH:
         return f"is nested deeper than {MAX_DEPTH} folders"
     (snapshot.root / path).mkdir()
-    handle = os.open(name, _OPEN | os.O_DIRECTORY, dir_fd=folder)
+    handle = os.open(name, hostile.FLAGS | os.O_DIRECTORY, dir_fd=folder)
     try:
         _copy_folder(snapshot, handle, path + "/", depth + 1)
     finally:
