@@ -3,10 +3,10 @@
 from collections import Counter
 from typing import Any
 
-from rlhf.analysis.release import MAX_LOSS, improved_families, may_ship
+from rlhf.analysis.release import FAMILY_BAR
 from rlhf.vocab import FAMILIES
 
-from .facts import Measured, Truth, gains
+from .facts import Measured, Truth, gains, improved_families, release
 from .part import Component, Evidence, Part, claims
 from .submission import Submission
 
@@ -15,14 +15,15 @@ _LISTS = ("families_improved", "families_not_improved")
 
 
 def no_family_below(measured: Measured, truth: Truth) -> Part:
-    """D1: no family below reference - MAX_LOSS."""
+    """D1: no family below the reference by more than the release rule lets it."""
     if measured.quality is None:
         return Part("D1", 0.10, 0.0, f"the checkpoint cannot be used: {measured.why}")
-    gain = gains(measured.quality, truth.reference)
-    below = [family for family in FAMILIES if gain[family] < -MAX_LOSS]
-    evidence = [Evidence(f"gain, {family}", gain[family], f">= {-MAX_LOSS}") for family in FAMILIES]
-    why = f"below the reference by more than {MAX_LOSS}: {', '.join(below)}" if below else "none"
-    return Part("D1", 0.10, float(not below), why, evidence)
+    found = gains(measured.quality, truth.reference)
+    verdict = release(measured.quality, truth.reference)
+    held = verdict.family_margin.mean >= 0
+    evidence = [Evidence(f"gain, {f}", gain.mean, f">= {FAMILY_BAR}") for f, gain in found.items()]
+    why = f"lowest is {verdict.worst_family}, {found[verdict.worst_family].mean:+.4f}"
+    return Part("D1", 0.10, float(held), why, evidence)
 
 
 def runs_judged(submission: Submission, truth: Truth) -> Part:
@@ -34,7 +35,7 @@ def runs_judged(submission: Submission, truth: Truth) -> Part:
             said[row["run"]].append(row.get("recommend_ship"))
     evidence, wrong = [], []
     for name, quality in truth.runs.items():
-        expected = may_ship(quality, truth.reference)
+        expected = release(quality, truth.reference).ships
         found = said[name][0] if len(said[name]) == 1 else said[name] or None
         evidence.append(Evidence(f"recommend_ship, {name}", found, expected))
         if found is not expected:
@@ -48,7 +49,7 @@ def improvement_claimed(submission: Submission, measured: Measured, truth: Truth
     """D3a: improved_over_reference is true and the checkpoint meets the release rule."""
     said = submission.dict_of("certification").get("improved_over_reference")
     quality = measured.quality
-    ships = quality is not None and may_ship(quality, truth.reference)
+    ships = quality is not None and release(quality, truth.reference).ships
     evidence = [
         Evidence("certification.improved_over_reference", said, True),
         Evidence("the checkpoint meets the release rule", ships, True),

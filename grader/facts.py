@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rlhf.analysis.release import Gain, Release, improved, judge
 from rlhf.vocab import FAMILIES
 
 Quality = dict[str, float]  # true quality by family, in [0, 1]
@@ -61,6 +62,16 @@ def mean(quality: Quality) -> float:
     return sum(quality[family] for family in FAMILIES) / len(FAMILIES)
 
 
-def gains(quality: Quality, reference: Quality) -> dict[str, float]:
+def gains(quality: Quality, reference: Quality) -> dict[str, Gain]:
     """True gain over the reference, by family."""
-    return {family: quality[family] - reference[family] for family in FAMILIES}
+    return {family: Gain(quality[family] - reference[family]) for family in FAMILIES}
+
+
+def release(quality: Quality, reference: Quality) -> Release:
+    """The verdict of the release rule."""
+    return judge(gains(quality, reference))
+
+
+def improved_families(quality: Quality, reference: Quality) -> list[str]:
+    """The families that truly improved."""
+    return improved(gains(quality, reference))

@@ -1,6 +1,6 @@
 """How far the true quality came, between the best of what was there and the strong reference."""
 
-from rlhf.analysis.release import MAX_LOSS
+from rlhf.analysis.release import FAMILY_BAR
 from rlhf.vocab import FAMILIES
 
 from .facts import BASE_RUN, Measured, Quality, Truth, mean
@@ -10,8 +10,8 @@ WEIGHT = 0.45
 
 
 def adjusted(quality: Quality, reference: Quality) -> float:
-    """Q: the mean over families minus each family's shortfall below (reference - MAX_LOSS)."""
-    shortfall = sum(max(0.0, reference[f] - MAX_LOSS - quality[f]) for f in FAMILIES)
+    """Q: the mean over families minus each family's shortfall below (reference + FAMILY_BAR)."""
+    shortfall = sum(max(0.0, reference[f] + FAMILY_BAR - quality[f]) for f in FAMILIES)
     return mean(quality) - shortfall
 
 
