@@ -86,7 +86,8 @@ def families_partition(submission: Submission) -> Part:
     lists = {key: _names(_listed(submission, key)) for key in _LISTS}
     counts = Counter(name for listed in lists.values() for name in listed)
     odd = [name for name in [*FAMILIES, *sorted(counts)] if counts[name] != (name in FAMILIES)]
-    why = f"missing, unknown or given twice: {', '.join(list(dict.fromkeys(odd))[:8])}" if odd else "they do"
+    named = ", ".join(list(dict.fromkeys(odd))[:8])
+    why = f"missing, unknown or given twice: {named}" if odd else "they do"
     evidence = [Evidence("certification, both family lists", lists, FAMILIES)]
     return Part("D3c", 0.05, float(not odd), why, evidence)
 

@@ -120,7 +120,7 @@ def diagnose(
     rms: Mapping[str, Path],
     work: Path,
     narrate: Narrate,
-    limits: Limits = Limits(),
+    limits: Limits,
 ) -> dict[str, Diagnosis]:
     """What the submission's diagnostic says of each RM: `rms` maps names to their folders."""
     if DIAGNOSTIC not in snapshot.files:

@@ -21,9 +21,7 @@ def _slug(name: str) -> str:
     return text[:_MAX_NAME] or "submission"
 
 
-def keep(
-    grades: Path, name: str, document: dict[str, Any], outputs: Mapping[str, str]
-) -> str:
+def keep(grades: Path, name: str, document: dict[str, Any], outputs: Mapping[str, str]) -> str:
     """Write `document` and the `outputs` under a new id made from `name`; returns the id."""
     grades.mkdir(parents=True, exist_ok=True)
     base, number = f"{_slug(name)}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}", 1

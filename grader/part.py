@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-
 _SHOWN_ITEMS = 24
 _SHOWN_CHARS = 200
 

@@ -16,7 +16,7 @@ def adjusted(quality: Quality, reference: Quality) -> float:
 
 
 def progress(measured: Measured, truth: Truth) -> Component:
-    """clip((Q_sub - base) / (Q_strong - base), 0, 1), base = the better of reference and default."""
+    """clip((Q_sub - base) / (Q_strong - base), 0, 1), base = better of reference and default."""
     part = _part(measured, truth)
     return Component("progress", WEIGHT, [part])
 

@@ -158,5 +158,3 @@ def comparison(kept: dict[str, dict[str, Any]]) -> Table:
 def console() -> Console:
     """Where tables go: stdout, without interpreting anything in the text."""
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
-
-

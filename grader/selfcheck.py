@@ -39,7 +39,7 @@ def by_hand(truth: Truth, task: Path) -> dict[str, float]:
 
 def reference_by_hand(found: dict[str, Any], answer: dict[str, Any], truth: Truth) -> float:
     """The reference's score from its own answer and from what its diagnostic and estimate said."""
-    parts = {name: facts for name, facts in found["components"]["progress"]["parts"].items()}
+    parts = found["components"]["progress"]["parts"]
     prefix = "true quality, "
     quality = {
         row["read"].removeprefix(prefix): row["found"]

@@ -63,7 +63,7 @@ class Submission:
                 path = path[len(root) :].lstrip("/") or "."
                 break
         relative = posixpath.normpath(path)
-        outside = relative.startswith("/") or relative == ".." or relative.startswith("../")
+        outside = relative == ".." or relative.startswith(("/", "../"))
         return None if outside else relative
 
 

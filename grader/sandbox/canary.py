@@ -1,8 +1,8 @@
 """Tries, inside the sandbox, what a submission must not be able to do; prints what held.
 
 A script of the standard library alone. Its argument is a JSON object: secrets (files), modules and
-the roots to look for them in, folders (not to be written), unix (an abstract socket), port (a TCP listener on loopback), pid and born (the grader's, and
-its start in clock ticks, to tell it from a namesake in another namespace).
+the roots to look for them in, folders (not to be written), unix (an abstract socket), port (a TCP
+listener on loopback), pid and born (the grader's, and its start in clock ticks, to tell it from a namesake in another namespace).
 """
 
 import contextlib

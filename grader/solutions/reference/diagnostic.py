@@ -7,11 +7,12 @@ import argparse
 import json
 import os
 
+from ridge import LARGE, token_effects  # type: ignore[import-not-found]
+
 from rlhf.data import read_jsonl
-from ridge import LARGE, token_effects
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("rm-dir", "policy-dir", "prompts", "out"):
         parser.add_argument(f"--{name}", required=True)

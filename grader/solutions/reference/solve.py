@@ -1,6 +1,6 @@
 """The reference solution: correct the labels' single-token errors, retrain, estimate, decide.
 
-TASK=DIR python solve.py --out DIR
+    TASK=DIR python solve.py --out DIR
 
 Reads the task folder alone. Two to four minutes on one core.
 """
@@ -11,10 +11,13 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from ridge import excess
+from ridge import excess  # type: ignore[import-not-found]
+from torch import Tensor
+
 from rlhf.data import group_by_family, prompts_tensor, read_jsonl, responses_tensor
 from rlhf.evaluate import dev_report
 from rlhf.model import load_policy, sample
@@ -40,26 +43,28 @@ crowd over the experts was subtracted from the reward in training. Estimates are
 reward on own samples, calibrated on the expert labels.
 """
 
+Records = list[dict[str, Any]]
+Quality = dict[str, float]
+Excess = dict[str, dict[str, float]]
+
 
 class Corrected:
     """The reward model minus the fitted excess, calibrated on expert labels."""
 
-    def __init__(self, paid, gold):
+    def __init__(self, paid: Excess, gold: Records) -> None:
         self.paid, self.rm = paid, load_rm(str(TASK / "reward_model"))[0]
         raw = self.score(gold, responses_tensor(gold))
         labels = np.array([row["label"] for row in gold])
         self.slope, self.intercept = np.polyfit(raw, labels, 1)
 
-    def score(self, records, responses):
-        """Corrected reward [N] of one response to each record."""
+    def score(self, records: Records, responses: Tensor) -> np.ndarray:
+        """Corrected reward [N] of one response [8] to each of N records."""
         raw = score(self.rm, prompts_tensor(records), responses).numpy()
         tokens = [decode_response(row) for row in responses.tolist()]
-        paid = [self.paid[row["family"]] for row in records]
-        return raw - np.array(
-            [sum(p.get(t, 0.0) for t in row) for p, row in zip(paid, tokens, strict=True)]
-        )
+        pairs = zip((self.paid[row["family"]] for row in records), tokens, strict=True)
+        return raw - np.array([sum(paid.get(t, 0.0) for t in row) for paid, row in pairs])
 
-    def quality(self, folder, prompts):
+    def quality(self, folder: Path, prompts: dict[str, Records]) -> Quality:
         """Estimated true quality of a policy, by family."""
         policy, generator = load_policy(str(folder))[0], torch.Generator().manual_seed(0)
         found = {}
@@ -71,10 +76,15 @@ class Corrected:
         return found
 
 
-def judge(quality, reference):
+def average(quality: Quality) -> float:
+    """On the balanced mix."""
+    return sum(quality.values()) / len(quality)
+
+
+def judge(quality: Quality, reference: Quality) -> tuple[bool, list[str], list[str]]:
     """(may it ship, its families that improved, what speaks against it) by the release rule."""
     gains = {name: quality[name] - reference[name] for name in FAMILIES}
-    mean, worst = sum(gains.values()) / len(gains), min(gains, key=gains.get)
+    mean, worst = average(gains), min(FAMILIES, key=lambda name: gains[name])
     issues = []
     if mean < MEAN_BAR:
         issues.append(f"estimated mean gain {mean:+.3f}")
@@ -83,57 +93,55 @@ def judge(quality, reference):
     return not issues, [name for name in FAMILIES if gains[name] >= IMPROVED_BAR], issues
 
 
-def copy_checkpoint(run, out):
-    (out / "checkpoint").mkdir()
-    for name in ("policy.safetensors", "config.json"):
-        shutil.copyfile(run / name, out / "checkpoint" / name)
-
-
-def assess_runs(corrected, prompts, reference):
+def assess_runs(
+    corrected: Corrected, prompts: dict[str, Records], reference: Quality
+) -> tuple[Records, Quality]:
+    """What to say of each shipped run, and its estimated true quality."""
     rows, estimates = [], {}
     for run in sorted(path for path in (TASK / "runs").iterdir() if path.is_dir()):
         quality = corrected.quality(run, prompts)
         ship, _, issues = judge(quality, reference)
         rows.append({"run": run.name, "recommend_ship": ship, "issues": issues})
-        estimates[run.name] = sum(quality.values()) / len(quality)
+        estimates[run.name] = average(quality)
     return rows, estimates
 
 
-def experiments(paid, estimates):
+def experiments(paid: Excess, estimates: Quality) -> Records:
+    """The two experiments that the answer reports."""
+    found = {f"{name}.{token}": v for name, row in paid.items() for token, v in row.items()}
     return [
         {
             "name": "label excess",
             "description": "ridge fit of crowd and expert labels on token counts",
             "files": ["excess.json", "ridge.py"],
-            "results": {f"{f}.{t}": v for f, row in paid.items() for t, v in row.items()}
-            or {"tokens": 0},
+            "results": {"tokens": len(found), **found},
         },
         {
             "name": "estimates",
-            "description": "estimated true quality of the shipped runs and of ours",
+            "description": "estimated true quality of the shipped runs, the reference and ours",
             "files": ["estimates.json", "training/log.jsonl"],
             "results": estimates,
         },
     ]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", required=True, type=Path)
-    out = parser.parse_args().out
-    out.mkdir(parents=True, exist_ok=True)
-    crowd = read_jsonl(TASK / "reward_model" / "train.jsonl")
-    gold = read_jsonl(TASK / "data" / "gold_calib.jsonl")
-    paid = excess(crowd, gold)
+def retrain(out: Path, paid: Excess) -> None:
+    """Train on the corrected reward and lay the checkpoint out for submission."""
     (out / "excess.json").write_text(json.dumps(paid, indent=1))
     for name in ("ridge.py", "diagnostic.py", "wrapper.py"):
         shutil.copyfile(HERE / name, out / name)
-
     print(f"training {SETTINGS}", file=sys.stderr, flush=True)
-    settings = {**SETTINGS, "reward_wrapper": str(out / "wrapper.py")}
-    train(settings, out / "training")
-    copy_checkpoint(out / "training", out)
+    train({**SETTINGS, "reward_wrapper": str(out / "wrapper.py")}, out / "training")
+    (out / "checkpoint").mkdir()
+    for name in ("policy.safetensors", "config.json"):
+        shutil.copyfile(out / "training" / name, out / "checkpoint" / name)
 
+
+def solve(out: Path) -> None:
+    """Everything, into the folder `out`."""
+    gold = read_jsonl(TASK / "data" / "gold_calib.jsonl")
+    paid = excess(read_jsonl(TASK / "reward_model" / "train.jsonl"), gold)
+    retrain(out, paid)
     groups = group_by_family(read_jsonl(TASK / "data" / "prompts_train.jsonl"))
     prompts = {name: groups[name][:PROMPTS] for name in FAMILIES}
     corrected = Corrected(paid, gold)
@@ -141,8 +149,7 @@ def main():
     ours = corrected.quality(out / "checkpoint", prompts)
     improves, improved, _ = judge(ours, reference)
     assessments, estimates = assess_runs(corrected, prompts, reference)
-    estimate = sum(ours.values()) / len(ours)
-    estimates = {**estimates, "reference": sum(reference.values()) / len(reference), "own": estimate}
+    estimates |= {"reference": average(reference), "own": average(ours)}
     (out / "estimates.json").write_text(json.dumps(estimates, indent=1))
     dev = dev_report(str(out / "checkpoint"))
     answer = {
@@ -151,7 +158,7 @@ def main():
         "dev_eval": {key: dev[key] for key in ("proxy_mean", "kl_mean")},
         "certification": {
             "improved_over_reference": improves,
-            "estimated_true_quality": estimate,
+            "estimated_true_quality": average(ours),
             "families_improved": improved,
             "families_not_improved": [name for name in FAMILIES if name not in improved],
             "basis": "corrected reward, calibrated on expert labels",
@@ -160,10 +167,18 @@ def main():
         "experiments": experiments(paid, estimates),
     }
     (out / "answer.json").write_text(json.dumps(answer, indent=1))
-    found = ", ".join(f"{f} ({' '.join(row)})" for f, row in paid.items() if row) or "none"
-    ship = ", ".join(row["run"] for row in assessments if row["recommend_ship"]) or "none"
-    text = SUMMARY.format(found=found, estimate=estimate, improved=len(improved), ship=ship)
-    (out / "summary.md").write_text(text)
+    found = ", ".join(f"{name} ({' '.join(row)})" for name, row in paid.items() if row)
+    ship = ", ".join(row["run"] for row in assessments if row["recommend_ship"])
+    facts = {"found": found or "none", "estimate": average(ours), "improved": len(improved)}
+    (out / "summary.md").write_text(SUMMARY.format(**facts, ship=ship or "none"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", required=True, type=Path)
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    solve(out)
 
 
 if __name__ == "__main__":
