@@ -161,6 +161,23 @@ def dev_eval(
     }
 
 
+def dev_report(
+    policy: str,
+    policy_ref: str = "/task/policy",
+    reward_model: str = "/task/reward_model",
+    prompts: str = "/task/data/prompts_dev.jsonl",
+    gold: str = "/task/data/gold_calib.jsonl",
+    n: int = 1,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """`dev_eval` of the folder `policy`, with the names of what was read: a dev_eval.json."""
+    models, labelled = load_models(policy, policy_ref, reward_model), read_jsonl(task_path(gold))
+    if len(labelled) < 2:
+        raise DataError(f"{gold} holds {len(labelled)} labelled records: a correlation needs two")
+    result = dev_eval(models, load_prompts(task_path(prompts)), labelled, n, seed)
+    return {"policy": policy, "prompts": prompts, **result}
+
+
 def pearson(x: Tensor, y: Tensor) -> float:
     """Pearson correlation of x [N] and y [N]."""
     return torch.corrcoef(torch.stack([x.double(), y.double()]))[0, 1].item()
@@ -198,12 +215,10 @@ def _narrate(done: int, total: int) -> None:
 
 def _run_dev(args: argparse.Namespace) -> None:
     n, seed = integer("n", args.n, low=1), integer("seed", args.seed)
-    models = load_models(args.policy, args.policy_ref, args.reward_model)
-    gold = read_jsonl(task_path(args.gold))
-    if len(gold) < 2:
-        raise DataError(f"{args.gold} holds {len(gold)} labelled records: a correlation needs two")
-    result = dev_eval(models, load_prompts(task_path(args.prompts)), gold, n, seed)
-    _emit({"policy": args.policy, "prompts": args.prompts, **result}, args.out)
+    result = dev_report(
+        args.policy, args.policy_ref, args.reward_model, args.prompts, args.gold, n, seed
+    )
+    _emit(result, args.out)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -92,7 +92,6 @@ class Policy(nn.Module):
         )
         self.ln = nn.LayerNorm(width)
         self.head = nn.Linear(width, self.cfg["vocab_size"], bias=False)
-        self.apply(_initialise)
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids [B, T], 1 <= T <= 14 -> logits [B, T, V]; all but content tokens are -1e9."""
@@ -118,13 +117,6 @@ class Policy(nn.Module):
     def content_logits(self, hidden: Tensor) -> Tensor:
         """hidden [..., C] -> logits [..., 24] of the content tokens."""
         return linear(self.ln(hidden), self.head.weight[CONTENT_LO:CONTENT_HI])
-
-
-def _initialise(module: nn.Module) -> None:
-    if isinstance(module, nn.Linear | nn.Embedding):
-        nn.init.normal_(module.weight, std=0.02)
-    if isinstance(module, nn.Linear) and module.bias is not None:
-        nn.init.zeros_(module.bias)
 
 
 def load_policy(directory: str) -> tuple[Policy, dict[str, int]]:

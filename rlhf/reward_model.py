@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from . import checkpoint
 from .kernels import Linear, visible
-from .model import Block, _initialise
+from .model import Block
 from .vocab import SEQ_LEN, TOKENS
 
 WEIGHTS = "rm.safetensors"
@@ -40,7 +40,6 @@ class RewardModel(nn.Module):
         )
         self.ln = nn.LayerNorm(width)
         self.head = nn.Sequential(Linear(width, width), nn.GELU(), Linear(width, 1))
-        self.apply(_initialise)
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids [N, 14] (prompt, then response) -> rewards [N]."""

@@ -1,1 +1,1 @@
-"""The console: the dashboard and the one-shot commands. Nobody imports it; torch never loads here."""
+"""The console: dashboard and one-shot commands. Nobody imports it; torch never loads here."""
