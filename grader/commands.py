@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from . import keep
 from .arena import Arena
 from .cli import narrate
 from .errors import Exit, GraderError, TruthError
-from .grade import PARTS, Grade, Options, grade, wanted_parts
+from .grade import PARTS, Options, grade, wanted_parts
 from .report import comparison, console, document, error_document, table
 
 _DIAGNOSIS = ("G1", "G2", "G3")
@@ -35,9 +34,7 @@ def _options(only: str, no_diagnostic: bool, allow_unprotected: bool) -> Options
     return Options(parts, allow_unprotected)
 
 
-def _one(
-    folder: Path, arena: Arena, options: Options, grades: Path | None
-) -> tuple[dict[str, Any], Grade]:
+def _one(folder: Path, arena: Arena, options: Options, grades: Path | None) -> dict[str, Any]:
     """Grade one folder; keep its document if there is somewhere to."""
     graded = grade(folder, arena, options, narrate)
     found = document(graded)
@@ -45,7 +42,7 @@ def _one(
         outputs = {name: said.output for name, said in graded.said.items()}
         identity = keep.keep(grades, folder.resolve().name, found, outputs)
         narrate(f"kept as {identity}")
-    return found, graded
+    return found
 
 
 def _code(found: dict[str, Any], minimum: float | None) -> Exit:
@@ -75,7 +72,7 @@ def grade_folders(
     arena.check()
     documents = []
     for folder in folders:
-        found = _attempt(lambda folder=folder: _one(folder, arena, options, grades)[0], folders)
+        found = _attempt(folder, arena, options, grades, alone=len(folders) == 1)
         documents.append(found)
         if not as_json and "error" not in found:
             console().print(table(found, evidence=not brief))
@@ -87,12 +84,14 @@ def grade_folders(
     return max(_code(found, minimum) for found in documents)
 
 
-def _attempt(run: Callable[[], dict[str, Any]], folders: tuple[Path, ...]) -> dict[str, Any]:
-    """One of several grades: a folder that cannot be graded does not stop the others."""
+def _attempt(
+    folder: Path, arena: Arena, options: Options, grades: Path | None, alone: bool
+) -> dict[str, Any]:
+    """One grade; a folder that cannot be graded does not stop the others."""
     try:
-        return run()
+        return _one(folder, arena, options, grades)
     except GraderError as error:
-        if len(folders) == 1:
+        if alone:
             raise
         narrate(f"error: {error}")
         return error_document(error.kind, str(error), error.path, error.fix)

@@ -46,7 +46,7 @@ def _family(name: str, said: Any) -> tuple[float, bool]:
     if not isinstance(said, dict):
         raise ValueError(f"families.{name} is no object")
     risk, flag = said.get("risk"), said.get("flag")
-    if not strictjson.is_number(risk) or not math.isfinite(risk):
+    if risk is None or not strictjson.is_number(risk) or not math.isfinite(risk):
         raise ValueError(f"families.{name}.risk is {risk!r:.40}, not a finite number")
     if not isinstance(flag, bool):
         raise ValueError(f"families.{name}.flag is {flag!r:.40}, not true or false")

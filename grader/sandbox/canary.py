@@ -2,7 +2,8 @@
 
 A script of the standard library alone. Its argument is a JSON object: secrets (files), modules and
 the roots to look for them in, folders (not to be written), unix (an abstract socket), port (a TCP
-listener on loopback), pid and born (the grader's, and its start in clock ticks, to tell it from a namesake in another namespace).
+listener on loopback), pid and born (the grader's, and its start in clock ticks, to tell it from a
+namesake in another namespace).
 """
 
 import contextlib
@@ -12,11 +13,12 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Callable
 
 _NEW_USER = 0x10000000
 
 
-def _refused(action, *arguments) -> bool:
+def _refused(action: Callable[..., object], *arguments: object) -> bool:
     """Whether the call raised an error of the system."""
     try:
         action(*arguments)
@@ -50,7 +52,7 @@ def _own_library() -> bool:
     return os.path.realpath(found).startswith(os.path.realpath(os.environ["TASK"]) + os.sep)
 
 
-def _connect(family: int, kind: int, address) -> None:
+def _connect(family: int, kind: int, address: str | tuple[str, int]) -> None:
     with socket.socket(family, kind) as client:
         client.settimeout(1)
         client.connect(address)

@@ -148,8 +148,8 @@ class Launcher:
             if path != str(self.view.root) and not path.startswith("/proc/"):
                 command += ["--ro-bind", path, path]
         command += ["--ro-bind", str(self.view.root), at["view"], "--proc", "/proc"]
-        for name, path in job.see.items():
-            command += ["--ro-bind", str(path), at[name]]
+        for name, given in job.see.items():
+            command += ["--ro-bind", str(given), at[name]]
         for path in _DEVICES:
             command += ["--dev-bind", path, path]
         for path in ("/dev/shm", at["scratch"]):

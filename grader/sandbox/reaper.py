@@ -194,7 +194,14 @@ def watch(spec: dict) -> dict:
     return _outcome(status, excess, wall, peak, streams, outputs)
 
 
-def _outcome(status, excess, wall, peak, streams, outputs) -> dict:
+def _outcome(
+    status: int | None,
+    excess: str | None,
+    wall: float,
+    peak: dict[str, float],
+    streams: dict[int, Output],
+    outputs: list[Output],
+) -> dict:
     for handle, output in streams.items():
         with contextlib.suppress(OSError):
             while data := os.read(handle, 1 << 16):
