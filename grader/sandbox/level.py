@@ -11,7 +11,7 @@ from . import landlock, seccomp
 NAMESPACES, LANDLOCK, LIMITS_ONLY = "namespaces", "landlock", "limits-only"
 _UNSHARE = ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts")
 _KEEP_IDS = ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
-_NOBODY = 65534
+NOBODY = 65534
 _PROBE = ("--ro-bind", "/", "/", "--", "/bin/true")
 
 
@@ -59,4 +59,4 @@ def layers() -> Layers:
     bwrap = _bubblewrap()
     can_drop = os.geteuid() == 0 and "--unshare-user" not in bwrap
     known = seccomp.supported()
-    return Layers(bwrap, landlock.abi(), known, _NOBODY if can_drop else None)
+    return Layers(bwrap, landlock.abi(), known, NOBODY if can_drop else None)
