@@ -1,0 +1,43 @@
+"""What every test shares: the shipped task, one thread, and nothing of the machine's own settings."""
+
+import os
+import sys
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"
+sys.path.insert(0, str(Path(__file__).parent / "bench"))
+
+import pytest
+import torch
+
+from rlhf.model import Policy, default_config, load_policy
+from rlhf.reward_model import RewardModel, load_rm
+
+ROOT = Path(__file__).resolve().parents[1]
+TASK = ROOT / "fixture" / "task"
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def shipped_task(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """/task means the shipped one."""
+    monkeypatch.setenv("TASK", str(TASK))
+    return TASK
+
+
+@pytest.fixture(scope="session")
+def reference() -> Policy:
+    return load_policy(str(TASK / "policy"))[0]
+
+
+@pytest.fixture(scope="session")
+def rm() -> RewardModel:
+    return load_rm(str(TASK / "reward_model"))[0]
+
+
+@pytest.fixture
+def small_policy() -> Policy:
+    """A policy of few parameters, in float32, far from uniform."""
+    torch.manual_seed(3)
+    return Policy({**default_config(), "d_model": 8, "n_layers": 1, "n_heads": 2, "d_ff": 8}).eval()
