@@ -44,7 +44,7 @@ class Diagnosis:
 
     @property
     def flagged(self) -> list[str]:
-        return [family for family in FAMILIES if self.flag.get(family)]
+        return [family for family in FAMILIES if self.status == "ok" and self.flag.get(family)]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ never opened, they are named among the problems. Sizes, counts and depth are bou
 """
 
 import hashlib
+import itertools
 import os
 import stat
 from dataclasses import dataclass, field
@@ -99,16 +100,20 @@ def _copy_entry(snapshot: Snapshot, folder: int, name: str, path: str, depth: in
     return None
 
 
-def _copy_folder(snapshot: Snapshot, folder: int, prefix: str, depth: int) -> None:
+def _names(folder: int, room: int) -> list[str] | None:
+    """What a folder holds, sorted; None if that is more than `room` entries."""
     with os.scandir(folder) as listing:
-        names = []
-        for entry in listing:
-            names.append(entry.name)
-            snapshot.entries += 1
-            if snapshot.entries > MAX_ENTRIES:
-                snapshot.problems[prefix or "."] = f"holds more than {MAX_ENTRIES} entries"
-                break
-    for name in sorted(names):
+        names = [entry.name for entry in itertools.islice(listing, room + 1)]
+    return sorted(names) if len(names) <= room else None
+
+
+def _copy_folder(snapshot: Snapshot, folder: int, prefix: str, depth: int) -> None:
+    names = _names(folder, MAX_ENTRIES - snapshot.entries)
+    if names is None:
+        snapshot.problems[prefix.rstrip("/") or "."] = f"holds more than {MAX_ENTRIES} entries"
+        return
+    snapshot.entries += len(names)
+    for name in names:
         path = prefix + name
         try:
             problem = _copy_entry(snapshot, folder, name, path, depth)
