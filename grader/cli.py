@@ -20,7 +20,7 @@ def narrate(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-class Terminated(KeyboardInterrupt):
+class Terminated(BaseException):
     """SIGTERM or SIGHUP, which end a command as Ctrl-C does."""
 
 
@@ -121,8 +121,10 @@ def _guarded(run: Callable[[], int | None], as_json: bool) -> int:
         _fail(as_json, error.kind, str(error), error.path, error.fix)
         return error.exit
     except Terminated:
+        _fail(as_json, "interrupted", "terminated; nothing is left running", None, None)
         return Exit.TERMINATED
     except (KeyboardInterrupt, click.Abort):
+        _fail(as_json, "interrupted", "interrupted; nothing is left running", None, None)
         return Exit.INTERRUPTED
     except OSError as error:
         _fail(as_json, "system", f"{error}", None, None)

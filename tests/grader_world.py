@@ -30,7 +30,9 @@ def _cut(path: Path, keep: Callable[[list[dict[str, Any]]], list[dict[str, Any]]
 
 
 def _first_of_each(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for family in FAMILIES for row in [r for r in rows if r["family"] == family][:_TRUTH]]
+    return [
+        row for family in FAMILIES for row in [r for r in rows if r["family"] == family][:_TRUTH]
+    ]
 
 
 def _flat(value: float) -> Quality:
