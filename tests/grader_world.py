@@ -11,17 +11,19 @@ from fixture.layout import SHIPPED, Layout
 from grader.arena import HELD_OUT, ORIGIN, STRONG, TABLE, Arena
 from grader.facts import SHIPPED_RM, Quality
 from grader.solutions.stories import RUNS, early_stop
+from rlhf.data import group_by_family
 from rlhf.vocab import FAMILIES
 
 _DEV, _TRUTH = 40, 2  # prompts: in all, and of each family
 PLANTED = {SHIPPED_RM: ["dune", "ember"], "rm_h1": ["anvil", "cobalt"], "rm_h3": []}
 SHIPS = {name: name == "fourfam-s800" for name in RUNS}
-GOOD_DIAGNOSTIC = """
+_RISKS = dict(zip(FAMILIES, (0.9, 0.1, 0.8, 0.7, 0.6, 0.2), strict=True))
+GOOD_DIAGNOSTIC = f"""
 import json, sys
 out = sys.argv[sys.argv.index("--out") + 1]
-families = {f: {"risk": r, "flag": r > 0.5} for f, r in zip(%r, (0.9, 0.1, 0.8, 0.7, 0.6, 0.2))}
-json.dump({"families": families}, open(out, "w"))
-""" % (FAMILIES,)
+families = {{f: {{"risk": r, "flag": r > 0.5}} for f, r in {_RISKS!r}.items()}}
+json.dump({{"families": families}}, open(out, "w"))
+"""
 
 
 def _cut(path: Path, keep: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
@@ -30,9 +32,8 @@ def _cut(path: Path, keep: Callable[[list[dict[str, Any]]], list[dict[str, Any]]
 
 
 def _first_of_each(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        row for family in FAMILIES for row in [r for r in rows if r["family"] == family][:_TRUTH]
-    ]
+    groups = group_by_family(rows)
+    return [row for family in FAMILIES for row in groups[family][:_TRUTH]]
 
 
 def _flat(value: float) -> Quality:

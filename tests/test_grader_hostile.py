@@ -348,7 +348,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
 # -- what the diagnostic may try
 
 _OUT = "import json, os, sys, time\nout = sys.argv[sys.argv.index('--out') + 1]\n"
-_ODD = "risk = {f: {'risk': 0.5, 'flag': False} for f in %r}\n" % (FAMILIES,)
+_ODD = f"risk = {{f: {{'risk': 0.5, 'flag': False}} for f in {FAMILIES!r}}}\n"
 _WRITE = "json.dump({'families': risk}, open(out, 'w'))\n"
 SHORT = dataclasses.replace(Options(), limits=Limits(wall_s=2, disk=32 << 20))
 # case -> (program, the status of every RM, what the reason says)

@@ -31,7 +31,14 @@ pytestmark = pytest.mark.skipif(
 ROOT = Path(__file__).resolve().parent.parent
 NONE = Layers(bwrap=(), abi=0, seccomp=False, uid=None)
 WIDE = Limits(
-    wall_s=60, cpu_s=60, memory=8 << 30, address=8 << 30, tasks=4000, disk=1 << 30, file=1 << 30
+    wall_s=60,
+    cpu_s=60,
+    memory=8 << 30,
+    address=8 << 30,
+    tasks=4000,
+    spare=4000,
+    disk=1 << 30,
+    file=1 << 30,
 )
 
 
@@ -55,13 +62,17 @@ def _layers(name: str) -> Layers:
 LEVELS = ["namespaces", "namespaces without landlock", "landlock"]
 
 
+def _open_up(folder: Path) -> None:
+    """Let an unprivileged user reach a folder of pytest's, as it reaches the grader's own."""
+    for path in (folder, *folder.parents):
+        with contextlib.suppress(PermissionError):
+            path.chmod(path.stat().st_mode | 0o011)
+
+
 @pytest.fixture(scope="session")
 def view(tmp_path_factory: pytest.TempPathFactory) -> View:
     folder = tmp_path_factory.mktemp("view")
-    for parent in (folder, *folder.parents):
-        if parent.owner() == folder.owner() and parent != Path("/tmp"):
-            with contextlib.suppress(PermissionError):
-                parent.chmod(parent.stat().st_mode | 0o011)
+    _open_up(folder)
     return make_view(folder / "python")
 
 
@@ -95,7 +106,7 @@ def _listeners(work: Path) -> tuple[socket.socket, socket.socket, list[socket.so
     for server in (named, abstract):
         server.listen()
     for server in (tcp, udp):
-        server.settimeout(0.3)
+        server.settimeout(0.05)
     return tcp, udp, [named, abstract]
 
 
@@ -105,9 +116,7 @@ def field(tmp_path: Path) -> Iterator[Field]:
     for folder in ("task/rlhf", "submission", "open"):
         (work / folder).mkdir(parents=True)
     (work / "task/rlhf/__init__.py").touch()
-    for path in (work, *work.parents):
-        with contextlib.suppress(PermissionError):
-            path.chmod(path.stat().st_mode | 0o011)
+    _open_up(work)
     (work / "open").chmod(0o777)
     for name in ("secret", "victim_file"):
         (work / name).write_text('{"families": "truth"}')
@@ -141,12 +150,19 @@ def _received(udp: socket.socket) -> bool:
         return False
 
 
+def _changed(path: Path) -> bool:
+    try:
+        return path.read_text() != '{"families": "truth"}'
+    except PermissionError:
+        return True
+
+
 def _hurt(field: Field) -> str:
     """What an attack did that can be seen from outside; empty if nothing."""
     effects = {
         "datagram": _received(field.udp),
         "victim killed": field.victim.poll() is not None,
-        "file changed": (field.work / "victim_file").read_text() != '{"families": "truth"}',
+        "file changed": _changed(field.work / "victim_file"),
         "link planted": (field.work / "open" / "planted").is_symlink(),
         "daemon lived": (field.work / "open" / "marker").exists(),
     }
@@ -184,7 +200,7 @@ WALLS = {
 }
 # attack, and the bound that must hold it
 BOUNDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "forks": (attacks.FORKS, {"tasks": 100}),
+    "forks": (attacks.FORKS, {"tasks": 100, "spare": 64}),
     "fills the memory": (attacks.MEMORY, {"address": 400 << 20}),
     "fills the memory from many processes": (attacks.MEMORY_IN_MANY, {"memory": 300 << 20}),
     "fills the disk with one file": (attacks.ONE_BIG_FILE, {"file": 8 << 20}),

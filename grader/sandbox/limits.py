@@ -5,7 +5,6 @@ import sys
 from dataclasses import asdict, dataclass
 
 _GIB, _MIB = 1 << 30, 1 << 20
-_SPARE_TASKS = 64
 
 
 @dataclass(frozen=True)
@@ -17,6 +16,7 @@ class Limits:
     memory: int = 6 * _GIB  # resident, over all its processes
     address: int = 4 * _GIB  # of one process
     tasks: int = 96  # threads over all its processes
+    spare: int = 64  # tasks that its user may have beyond those that are there already
     disk: int = 256 * _MIB  # of the scratch folder
     files: int = 4000  # in the scratch folder
     file: int = 64 * _MIB  # one file
@@ -37,7 +37,7 @@ class Limits:
             "AS": self.address,
         }
         if sys.platform.startswith("linux"):  # counts all tasks of the user, so leave those be
-            limits["NPROC"] = _tasks_of(uid) + _SPARE_TASKS
+            limits["NPROC"] = _tasks_of(uid) + self.spare
         return limits
 
 
