@@ -21,7 +21,9 @@ def no_family_below(measured: Measured, truth: Truth) -> Part:
     found = gains(measured.quality, truth.reference)
     verdict = release(measured.quality, truth.reference)
     held = verdict.family_margin.mean >= 0
-    evidence = [Evidence(f"gain, {f}", gain.mean, f">= {FAMILY_BAR}") for f, gain in found.items()]
+    below = [family for family, gain in found.items() if gain.mean < FAMILY_BAR]
+    evidence = [Evidence(f"families whose gain is below {FAMILY_BAR}", below, [])]
+    evidence += [Evidence(f"gain, {family}", gain.mean, None) for family, gain in found.items()]
     why = f"lowest is {verdict.worst_family}, {found[verdict.worst_family].mean:+.4f}"
     return Part("D1", 0.10, float(held), why, evidence)
 

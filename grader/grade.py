@@ -57,6 +57,7 @@ class Grade:
     components: list[Component]
     said: dict[str, Diagnosis]
     isolation: Isolation | None
+    limits: Limits  # of each run of the diagnostic
     hashes: dict[str, str]
     seeds: dict[str, int]
     notes: list[str]
@@ -168,7 +169,8 @@ def grade(source: Path, arena: Arena, options: Options, narrate: Callable[[str],
             components = _score(submission, measured, said, truth, options.parts)
     hashes: dict[str, Any] = {"submission": submission.snapshot.digest, **arena.hashes()}
     seeds = arena.seeds()
-    return Grade(submission, components, said, isolation, hashes, seeds, notes, clock.seconds)
+    found = (submission, components, said, isolation, options.limits, hashes, seeds, notes)
+    return Grade(*found, timing=clock.seconds)
 
 
 def wanted_parts(names: tuple[str, ...]) -> frozenset[str]:

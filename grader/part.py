@@ -24,7 +24,7 @@ def shown(value: Any, depth: int = 3) -> Any:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One comparison: what was read, what it held, and what the truth expected."""
+    """One comparison: what was read, what it held, what was expected (None: nothing certain)."""
 
     read: str
     found: Any

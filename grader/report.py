@@ -48,6 +48,7 @@ def document(grade: Grade) -> dict[str, Any]:
         "skipped": skipped,
         "rms": [_rm(said) for said in grade.said.values()],
         "isolation": grade.isolation.document() if grade.isolation else None,
+        "limits": {"wall_s": grade.limits.wall_s, "cpu_s": grade.limits.cpu_s},
         "hashes": grade.hashes,
         "seeds": grade.seeds,
         "problems": {
@@ -71,6 +72,8 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):
@@ -82,9 +85,9 @@ def _shown(value: Any) -> str:
 
 def _evidence(part: dict[str, Any]) -> list[str]:
     """What cost points: the comparisons that did not hold, in words."""
-    rows = [row for row in part["evidence"] if row["found"] != row["expected"]]
+    rows = [row for row in part["evidence"] if row["expected"] not in (None, row["found"])]
     lines = [
-        f"{one_line(row['read'])}: {_shown(row['found'])} (truth: {_shown(row['expected'])})"
+        f"{one_line(row['read'])}: {_shown(row['found'])} (expected {_shown(row['expected'])})"
         for row in rows[:_MOST_EVIDENCE]
     ]
     more = len(rows) - _MOST_EVIDENCE
@@ -144,14 +147,13 @@ def comparison(kept: dict[str, dict[str, Any]]) -> Table:
     """Kept grades side by side, one a row."""
     names = list(dict.fromkeys(name for doc in kept.values() for name in doc["components"]))
     grid = Table(box=None, padding=(0, 1), show_edge=False)
-    grid.add_column("grade", overflow="fold")
-    for name in ["reward", *names, "isolation"]:
+    grid.add_column("grade", overflow="fold", min_width=28)
+    for name in ["reward", *names]:
         grid.add_column(name, justify="right", no_wrap=True)
     for identity, doc in kept.items():
         scores = [number(doc["components"].get(name, {}).get("score")) for name in names]
-        level = (doc.get("isolation") or {}).get("level", "—")
         reward = "invalid" if doc["invalid"] else number(doc["reward"])
-        grid.add_row(one_line(identity), reward, *scores, level)
+        grid.add_row(one_line(identity), reward, *scores)
     return grid
 
 

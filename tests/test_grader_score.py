@@ -12,6 +12,7 @@ from grader import decision, diagnosis, progress, reporting
 from grader.facts import SHIPPED_RM, Diagnosis, Measured, Quality, Status, Truth
 from grader.grade import Grade
 from grader.part import Component, Part, claims, skipped
+from grader.sandbox.limits import Limits
 from grader.submission import Submission, read
 from rlhf.vocab import FAMILIES
 
@@ -357,7 +358,7 @@ def _grade(*components: Component) -> Grade:
     class Valid:
         invalid = False
 
-    return Grade(Valid(), list(components), {}, None, {}, {}, [])  # type: ignore[arg-type]
+    return Grade(Valid(), list(components), {}, None, Limits(), {}, {}, [])  # type: ignore[arg-type]
 
 
 def test_reward_is_the_weighted_sum() -> None:
