@@ -92,7 +92,7 @@ if os.fork() == 0:
     except OSError: pass
     if os.fork() == 0:
         for fd in (0, 1, 2): os.close(fd)
-        time.sleep(1.5)
+        time.sleep(0.5)
         open(T["marker"], "w").write("alive")
     os._exit(0)
 """)
@@ -101,7 +101,7 @@ if os.fork() == 0:
     try: os.setsid()
     except OSError: pass
     for fd in (0, 1, 2): os.close(fd)
-    end = time.monotonic() + 1.5
+    end = time.monotonic() + 0.5
     while time.monotonic() < end:
         if os.fork(): os._exit(0)
     open(T["marker"], "w").write("alive")
@@ -140,16 +140,16 @@ PRINT_MUCH = program("""
 for _ in range(64): sys.stdout.buffer.write(b"x" * (1 << 20))
 """)
 HANG = program("""
-time.sleep(3)
+time.sleep(2)
 escaped()
 """)
 BURN = program("""
-end = time.process_time() + 3
+end = time.process_time() + 2
 while time.process_time() < end: pass
 escaped()
 """)
 BURN_IN_CHILDREN = program("""
-end = time.monotonic() + 3
+end = time.monotonic() + 2
 while time.monotonic() < end:
     pid = os.fork()
     if pid == 0:

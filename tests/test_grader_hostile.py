@@ -1,5 +1,6 @@
 """What a submission may try, in one table: each case spoils a sound one and says what must come."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -19,11 +20,14 @@ from safetensors.torch import load_file, save_file
 
 from grader import snapshot, strictjson
 from grader.arena import Arena
+from grader.diagnose import diagnose
 from grader.errors import SubmissionError
 from grader.facts import SHIPPED_RM
 from grader.grade import PARTS, Grade, Options, grade, part_of
 from grader.report import document
 from grader.sandbox import level
+from grader.sandbox.allow import make_view
+from grader.sandbox.launch import Launcher
 from grader.sandbox.limits import Limits
 from rlhf.vocab import FAMILIES
 
@@ -360,7 +364,11 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
         "missing",
         "no report",
     ),
-    "prints control sequences": ("raise SystemExit('\\x1b[2Jhi\\x9b')", "failed", "\\\\x1b[2Jhi"),
+    "prints control sequences": (
+        "raise SystemExit('\\x1b[2Jhi\\x9b')",
+        "failed",
+        "\\x1b[2Jhi\\x9b",
+    ),
     "writes nothing": ("", "missing", "no report"),
     "writes a FIFO as its output": (
         _OUT + "os.unlink(out); os.mkfifo(out)",
@@ -414,15 +422,31 @@ def programmed(sound: Path, source: str) -> None:
     (sound / "diagnostic.py").write_text(source)
 
 
+@pytest.fixture(scope="session")
+def launcher(tmp_path_factory: pytest.TempPathFactory) -> Launcher:
+    folder = tmp_path_factory.mktemp("view")
+    for path in (folder, *folder.parents):
+        with contextlib.suppress(PermissionError):
+            path.chmod(path.stat().st_mode | 0o011)
+    return Launcher(make_view(folder / "python"), level.layers())
+
+
 @pytest.mark.parametrize("case", PROGRAMS)
-def test_programs(sound: Path, arena: Arena, case: str) -> None:
+def test_programs(tmp_path: Path, sound: Path, arena: Arena, launcher: Launcher, case: str) -> None:
     source, status, reason = PROGRAMS[case]
     programmed(sound, source)
-    found = judge(sound, arena, SHORT)
-    assert {said.status for said in found.said.values()} == {status}
-    assert part_of(found, "G1").score == part_of(found, "G2").score == 0
-    assert reason in json.dumps(document(found)["rms"])
-    assert "\x1b" not in json.dumps(document(found), ensure_ascii=False)
+    for name in ("copy", "work"):
+        (tmp_path / name).mkdir()
+    for path in (tmp_path, *tmp_path.parents):
+        with contextlib.suppress(PermissionError):
+            path.chmod(path.stat().st_mode | 0o011)
+    copy, rms = snapshot.take(sound, tmp_path / "copy"), {"rm_h1": arena.layout.reward_model}
+    task, work = arena.layout.task, tmp_path / "work"
+    said = diagnose(launcher, copy, task, rms, work, narrate, SHORT.limits)["rm_h1"]
+    assert said.status == status
+    assert (said.risk, said.flagged) == ({}, [])
+    assert reason in said.why + said.output
+    assert "\x1b" not in said.output and "\x9b" not in said.output
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/etc/passwd")])

@@ -174,8 +174,8 @@ def _attack(field: Field, view: View, layers: Layers, source: str, limits: Limit
     launcher = Launcher(view, layers)
     job = field.job(source, limits)
     outcome = launcher.run(job)
-    if "daemon" in source or "marker" in source:
-        time.sleep(2)
+    if "marker" in source:
+        time.sleep(0.8)
     said = "escaped" if b"ESCAPED" in job.stream("out").read_bytes() else ""
     assert isinstance(outcome, Outcome)
     return ", ".join(filter(None, [said, _hurt(field)]))
@@ -206,8 +206,8 @@ BOUNDS: dict[str, tuple[str, dict[str, Any]]] = {
     "fills the disk with one file": (attacks.ONE_BIG_FILE, {"file": 8 << 20}),
     "fills the disk with many files": (attacks.MANY_FILES, {"disk": 24 << 20}),
     "hangs": (attacks.HANG, {"wall_s": 1}),
-    "burns CPU": (attacks.BURN, {"cpu_s": 1}),
-    "burns CPU in children": (attacks.BURN_IN_CHILDREN, {"cpu_s": 1}),
+    "burns CPU": (attacks.BURN, {"cpu_s": 0.6}),
+    "burns CPU in children": (attacks.BURN_IN_CHILDREN, {"cpu_s": 0.6}),
 }
 
 
@@ -249,7 +249,7 @@ def test_daemon_lives_on_without_the_reaper(field: Field, name: str) -> None:
     job = field.job(getattr(attacks, name), WIDE)
     text = json.dumps(field.targets)
     subprocess.run([sys.executable, job.see["submission"] / "diagnostic.py", text], check=True)
-    time.sleep(2)
+    time.sleep(0.8)
     assert "daemon lived" in _hurt(field)
 
 
