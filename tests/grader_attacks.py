@@ -159,3 +159,20 @@ while time.monotonic() < end:
     os.waitpid(pid, 0)
 escaped()
 """)
+
+UNLINKED_FILES = program("""
+held = []
+for n in range(48):
+    path = os.path.join(T["scratch"], str(n))
+    f = open(path, "wb"); held.append(f); os.unlink(path)
+    f.write(bytes(1 << 20)); f.flush()
+time.sleep(1.5)
+escaped()
+""")
+UNLISTED_FILES = program("""
+os.mkdir(os.path.join(T["scratch"], "d"), 0o300)
+for n in range(48):
+    with open(os.path.join(T["scratch"], "d", str(n)), "wb") as f: f.write(bytes(1 << 20))
+time.sleep(1.5)
+escaped()
+""")

@@ -205,6 +205,8 @@ BOUNDS: dict[str, tuple[str, dict[str, Any]]] = {
     "fills the memory from many processes": (attacks.MEMORY_IN_MANY, {"memory": 300 << 20}),
     "fills the disk with one file": (attacks.ONE_BIG_FILE, {"file": 8 << 20}),
     "fills the disk with many files": (attacks.MANY_FILES, {"disk": 24 << 20}),
+    "fills the disk with deleted files": (attacks.UNLINKED_FILES, {"disk": 24 << 20}),
+    "fills the disk in a folder that none can list": (attacks.UNLISTED_FILES, {"disk": 24 << 20}),
     "hangs": (attacks.HANG, {"wall_s": 1}),
     "burns CPU": (attacks.BURN, {"cpu_s": 0.6}),
     "burns CPU in children": (attacks.BURN_IN_CHILDREN, {"cpu_s": 0.6}),
@@ -232,7 +234,8 @@ def test_bound_holds(field: Field, view: View, name: str, level: str) -> None:
 
 @pytest.mark.parametrize("name", BOUNDS)
 def test_attack_succeeds_without_the_bound(field: Field, view: View, name: str) -> None:
-    assert "escaped" in _attack(field, view, NONE, BOUNDS[name][0], WIDE)
+    boundless = dataclasses.replace(WIDE, disk=float("inf"))
+    assert "escaped" in _attack(field, view, NONE, BOUNDS[name][0], boundless)
 
 
 @pytest.mark.parametrize("name", ["DAEMON", "FORK_CHAIN"])

@@ -153,7 +153,7 @@ class Launcher:
         for path in _DEVICES:
             command += ["--dev-bind", path, path]
         for path in ("/dev/shm", at["scratch"]):
-            command += ["--perms", "0777", "--size", str(job.limits.disk), "--tmpfs", path]
+            command += ["--perms", "0777", "--size", f"{job.limits.disk:.0f}", "--tmpfs", path]
         command += ["--bind", str(job.out), at["out"]]
         return [*command, "--remount-ro", "/", "--chdir", at["submission"], "--"]
 
@@ -178,6 +178,7 @@ class Launcher:
             "err": str(job.stream("err")),
             "cap": job.limits.output,
             "scratch": str(job.scratch),
+            "host_disk": not bubble,
             **job.limits.watched(),
         }
         return [interpreter(), "-I", "-S", str(_HERE / "reaper.py"), json.dumps(spec)]

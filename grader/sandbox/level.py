@@ -53,10 +53,22 @@ def _bubblewrap() -> tuple[str, ...]:
     return next((command for command in tries if _works(command)), ())
 
 
+def _can_become(uid: int) -> bool:
+    """Whether root here may become `uid`: in a container it may not exist."""
+    if os.geteuid() != 0:
+        return False
+    try:
+        with open("/proc/self/uid_map") as table:
+            spans = [line.split() for line in table]
+    except OSError:
+        return True  # no such thing as a map here
+    return any(int(first) <= uid < int(first) + int(count) for first, _, count in spans)
+
+
 @cache
 def layers() -> Layers:
     """The layers of this machine."""
     bwrap = _bubblewrap()
-    can_drop = os.geteuid() == 0 and "--unshare-user" not in bwrap
+    can_drop = _can_become(NOBODY) and "--unshare-user" not in bwrap
     known = seccomp.supported()
     return Layers(bwrap, landlock.abi(), known, NOBODY if can_drop else None)

@@ -17,7 +17,7 @@ class Limits:
     address: int = 4 * _GIB  # of one process
     tasks: int = 96  # threads over all its processes
     spare: int = 64  # tasks that its user may have beyond those that are there already
-    disk: int = 256 * _MIB  # of the scratch folder
+    disk: float = 256 * _MIB  # bytes of the scratch folder
     files: int = 4000  # in the scratch folder
     file: int = 64 * _MIB  # one file
     output: int = 64 << 10  # bytes kept of each of stdout and stderr

@@ -48,7 +48,7 @@ def _listening() -> Iterator[tuple[int, str]]:
     """A TCP listener on loopback and an abstract unix one, for the canary to fail to reach."""
     name = f"rlhf-tui-canary-{os.getpid()}"
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
-        with contextlib.suppress(OSError):  # no abstract names here
+        with contextlib.suppress(OSError, ValueError):  # no abstract names here
             unix.bind("\0" + name)
             unix.listen()
         yield tcp.getsockname()[1], name

@@ -1,8 +1,8 @@
 """Stands between the grader and untrusted code: starts it, watches it, ends all of it.
 
 A script of the standard library alone. Its argument is a JSON object (argv, env, cwd, out, err,
-cap, wall_s, cpu_s, memory, tasks, disk, files, scratch); standard input is a pipe from the
-grader, whose end, even by kill -9, ends everything; standard output is one JSON outcome.
+cap, wall_s, cpu_s, memory, tasks, disk, files, scratch, host_disk); standard input is a pipe from
+the grader, whose end, even by kill -9, ends everything; standard output is one JSON outcome.
 """
 
 import contextlib
@@ -55,15 +55,38 @@ def _usage(processes: dict[int, list[str]]) -> tuple[float, int, int]:
     return ticks / _TICK + dead.ru_utime + dead.ru_stime, pages * _PAGE, threads
 
 
-def _disk(folder: str) -> tuple[int, int]:
-    """Bytes on disk and entries below `folder`."""
-    size = count = 0
-    for path, folders, files in os.walk(folder):
+def _disk(folder: str) -> tuple[float, int]:
+    """Bytes on disk and entries below `folder`; infinite if a part of it cannot be seen."""
+    size, count = 0.0, 0
+    hidden: list[OSError] = []
+    for path, folders, files in os.walk(folder, onerror=hidden.append):
         for name in folders + files:
             with contextlib.suppress(OSError):
                 size += os.lstat(os.path.join(path, name)).st_blocks * 512
             count += 1
-    return size, count
+    unseen = any(isinstance(error, PermissionError) for error in hidden)
+    return (float("inf") if unseen else size), count
+
+
+def _unlinked(pid: int, folder: str) -> float:
+    """Bytes of the files of `folder` that a process holds open though they have no name."""
+    size = 0.0
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            link = f"/proc/{pid}/fd/{name}"
+            with contextlib.suppress(FileNotFoundError):
+                target = os.readlink(link)
+                if target.startswith(folder) and target.endswith("(deleted)"):
+                    size += os.stat(link).st_blocks * 512
+        with open(f"/proc/{pid}/maps") as maps:
+            spans = [line.split(maxsplit=1)[0] for line in maps if folder in line]
+        for low, _, high in (span.partition("-") for span in spans):
+            size += int(high, 16) - int(low, 16)
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0  # it ended meanwhile
+    except PermissionError:
+        return float("inf")  # it hides what it holds
+    return size
 
 
 class Output:
@@ -134,6 +157,8 @@ def _excess(spec: dict, started: float, peak: dict) -> str | None:
     cpu, memory, tasks = _usage(processes)
     peak["cpu_s"] = max(peak["cpu_s"], cpu)
     disk, files = _disk(spec["scratch"])
+    if spec["host_disk"]:  # a sized file system of its own needs no such look
+        disk += sum(_unlinked(child, spec["scratch"]) for child in processes)
     found = {
         "cpu": (cpu, spec["cpu_s"]),
         "wall": (time.monotonic() - started, spec["wall_s"]),
