@@ -8,7 +8,7 @@ import gc
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +17,10 @@ from typing import NamedTuple
 from rlhf.runlog import CONFIG_NAME, LOG_NAME, replace_file
 
 from .evaluations import Evaluations, attach
+from .meta import Tags
 from .paths import EVAL_DIR, RUN_RECORD, Workspace
-from .rundir import POLICY_NAME, Problem, Run, read_object, read_run, recipe
+from .rundir import Run, read_run, recipe
+from .runfiles import POLICY_NAME, Problem, read_object
 from .states import LIVE
 from .task import Task
 
@@ -75,6 +77,7 @@ class Catalogue:
         self._unsettled: list[Where] = []
         self._parents: list[Stamp] = []
         self._problems: list[Problem] = []
+        self._tags = Tags(workspace)
 
     def scan(self) -> Listing:
         """The runs as they are now. Raises TaskError if the task folder is not whole."""
@@ -88,6 +91,7 @@ class Catalogue:
             if entry is not None:
                 entries[str(where[0])] = entry
                 order.append(where)
+        self._tags.look()
         self._keep(entries)
         self._seen, self._order = entries, order
         self._unsettled = [where for where in order if not entries[str(where[0])].is_settled]
@@ -102,7 +106,7 @@ class Catalogue:
         """
         if self._parent_stamps() != self._parents:
             return self.scan()
-        moved = False
+        moved = self._tags.look()
         for where in self._unsettled:
             entry = self._entry(where)
             if entry is None:
@@ -116,7 +120,7 @@ class Catalogue:
     def _listing(self) -> Listing:
         listing = Listing(problems=list(self._problems))
         for folder, _ in self._order:
-            _enlist(listing, folder, self._seen[str(folder)])
+            _enlist(listing, folder, self._seen[str(folder)], self._tags.by_id)
         return listing
 
     def _keep(self, entries: dict[str, Entry]) -> None:
@@ -190,13 +194,15 @@ def find(listing: Listing, run: str) -> str:
     raise LookupError(f"no run is called {run!r}: `rlhf-tui runs` lists them")
 
 
-def _enlist(listing: Listing, folder: Path, entry: Entry) -> None:
+def _enlist(listing: Listing, folder: Path, entry: Entry, tags: Mapping[str, list[str]]) -> None:
     """Add a run under an id of its own: two places may hold the same folder name."""
     run = entry.run
     base, count = run["id"], 1
     while run["id"] in listing.folders:
         count += 1
         run = {**run, "id": f"{base}-{count}"}
+    if run["id"] in tags:
+        run = {**run, "tags": tags[run["id"]]}
     listing.folders[run["id"]] = folder
     listing.recipes[run["id"]] = entry.recipe
     listing.runs.append(run)

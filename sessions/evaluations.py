@@ -20,7 +20,7 @@ from rlhf.runlog import write_json
 from rlhf.vocab import FAMILIES
 
 from .paths import EVAL_DIR, Workspace
-from .rundir import POLICY_NAME, number, read_object
+from .runfiles import POLICY_NAME, number, read_object
 from .task import Task
 
 PER_FAMILY = 200  # prompts a family, the first of prompts_train

@@ -62,6 +62,10 @@ class Workspace:
     def queue(self) -> Path:
         return self.root / "queue"
 
+    def entry(self, identifier: str) -> Path:
+        """The queue's entry of a run or job."""
+        return self.queue / f"{identifier}.json"
+
     @property
     def trash(self) -> Path:
         return self.root / "trash"

@@ -3,94 +3,20 @@
 import hashlib
 import json
 import math
-import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from rlhf.config import DEFAULTS
-from rlhf.runlog import CONFIG_NAME, DONE_NAME, LOG_NAME, finite_or_null, parse_lines
+from rlhf.runlog import CONFIG_NAME, DONE_NAME, LOG_NAME, finite_or_null
 
+from .evidence import judge
 from .paths import RUN_RECORD
-from .states import Evidence, derive
+from .runfiles import DEV_NAME, Problem, last_rows, mtime, number, read_object, text, utc
 
-POLICY_NAME = "policy.safetensors"
-DEV_NAME = "dev_eval.json"
-MAX_JSON_BYTES = 1 << 20  # a record larger than this is not one of ours
-TAIL_BYTES = 1 << 16  # enough for the last rows of a log
 TRAIN_METRICS = ("proxy_reward", "kl", "shaped_reward", "entropy", "loss")
 
 Run = dict[str, Any]
-Problem = dict[str, str]
-
-
-def number(value: Any) -> float | int | None:
-    """`value` if it is a finite number, else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        return value if math.isfinite(value) else None
-    except OverflowError:
-        return None
-
-
-def read_object(path: Path, problems: list[Problem]) -> dict[str, Any] | None:
-    """The JSON object in `path`; None if there is none, with a problem if it is damaged."""
-    try:
-        if not path.is_file():
-            return None
-        with open(path, "rb") as file:
-            data = file.read(MAX_JSON_BYTES + 1)
-        if len(data) > MAX_JSON_BYTES:
-            raise ValueError(f"is larger than {MAX_JSON_BYTES} bytes")
-        value = json.loads(data)
-        if not isinstance(value, dict):
-            raise ValueError("is not a JSON object")
-    except (OSError, ValueError, RecursionError) as error:
-        problems.append({"path": str(path), "message": _short(error)})
-        return None
-    return value
-
-
-def _short(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"cannot be read: {error.strerror}"
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
-        return "is not valid JSON"
-    return str(error)
-
-
-def last_rows(path: Path) -> list[dict[str, Any]]:
-    """The last rows of a log, those in its last 64 KiB; a torn last line is left out."""
-    try:
-        with open(path, "rb") as file:
-            size = file.seek(0, 2)
-            start = max(0, size - TAIL_BYTES)
-            file.seek(start)
-            lines = file.read(TAIL_BYTES).splitlines()
-    except OSError:
-        return []
-    return parse_lines(lines[1:] if start else lines).rows
-
-
-def utc(seconds: float | None) -> str | None:
-    """Seconds since the epoch as UTC ISO 8601."""
-    if seconds is None:
-        return None
-    try:
-        moment = datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, ValueError, OSError):
-        return None
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def mtime(path: Path) -> float | None:
-    """When `path` was last written, in seconds since the epoch; None if it is not there."""
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return None
 
 
 def shares(weights: Any, families: list[str]) -> dict[str, float] | None:
@@ -109,11 +35,12 @@ def read_run(folder: Path, source: str, families: list[str], problems: list[Prob
 
     `families` are those of its prompts. What cannot be read is null and named in `problems`.
     """
-    record = read_object(folder / RUN_RECORD, problems) or {}
-    config = read_object(folder / CONFIG_NAME, problems)
+    record = read_object(folder / RUN_RECORD, problems)
+    config = read_object(folder / CONFIG_NAME, problems) or _planned(record)
     done = read_object(folder / DONE_NAME, problems)
     rows = last_rows(folder / LOG_NAME)
-    state, reason = derive(_evidence(folder, done, rows))
+    state, reason = judge(folder, record, done, rows)
+    record = record or {}
     return {
         "id": folder.name,
         "kind": "run",
@@ -136,16 +63,6 @@ def read_run(folder: Path, source: str, families: list[str], problems: list[Prob
     }
 
 
-def has_policy(folder: Path) -> bool:
-    """Whether the run's final weights are there."""
-    return (folder / POLICY_NAME).is_file()
-
-
-def text(value: Any) -> str | None:
-    """`value` if it is a string with something in it, else None."""
-    return value if isinstance(value, str) and value.strip() else None
-
-
 def recipe(folder: Path) -> str | None:
     """A digest of a run's settings but for the seed: runs that share it are seeds of one."""
     config = read_object(folder / CONFIG_NAME, [])
@@ -156,16 +73,10 @@ def recipe(folder: Path) -> str | None:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _evidence(folder: Path, done: dict[str, Any] | None, rows: list[dict[str, Any]]) -> Evidence:
-    written = mtime(folder / LOG_NAME) if rows else None
-    elapsed = [t for row in rows if (t := number(row.get("elapsed_s"))) is not None]
-    gaps = sorted(b - a for a, b in zip(elapsed, elapsed[1:], strict=False))
-    return Evidence(
-        done=done,
-        has_policy=has_policy(folder),
-        log_age_s=None if written is None else time.time() - written,
-        row_interval_s=gaps[len(gaps) // 2] if gaps else 0.0,
-    )
+def _planned(record: Run | None) -> dict[str, Any] | None:
+    """The settings of a run that has not begun, and so has not written them itself."""
+    config = (record or {}).get("config")
+    return config if isinstance(config, dict) else None
 
 
 def _training(

@@ -15,6 +15,22 @@ from .place import Place
 
 COMMANDS = {  # command: the module in tui.commands that holds it
     "runs": "runs",
+    "launch": "launch",
+    "clone": "launch",
+    "wait": "follow",
+    "stop": "manage",
+    "resume": "manage",
+    "replay": "launch",
+    "logs": "follow",
+    "jobs": "follow",
+    "rm": "manage",
+    "restore": "manage",
+    "note": "manage",
+    "tag": "manage",
+    "add": "manage",
+    "prune": "manage",
+    "wrapper": "checks",
+    "doctor": "checks",
 }
 
 

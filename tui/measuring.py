@@ -18,7 +18,7 @@ Report = Callable[[str, int, int], None]  # a run's name, units done, units in a
 
 def worth_measuring(runs: Iterable[Run], folders: Mapping[str, Path]) -> list[Run]:
     """The runs that have their final weights but no per-family figures."""
-    from sessions.rundir import has_policy
+    from sessions.runfiles import has_policy
 
     return [
         run

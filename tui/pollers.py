@@ -114,7 +114,7 @@ def measure(
 def read_configs(folders: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
     """The settings in each run's run_config.json; runs without one are left out."""
     from rlhf.runlog import CONFIG_NAME
-    from sessions.rundir import read_object
+    from sessions.runfiles import read_object
 
     read = {key: read_object(folder / CONFIG_NAME, []) for key, folder in folders.items()}
     return {key: config for key, config in read.items() if config is not None}
