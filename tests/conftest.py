@@ -1,11 +1,9 @@
 """What every test shares: the shipped task and one thread."""
 
 import os
-import sys
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
-sys.path.insert(0, str(Path(__file__).parent / "bench"))
 
 import pytest
 import torch

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from terminal import Terminal
 
 from rlhf.vocab import FAMILIES
 
@@ -186,3 +187,20 @@ class Console:
 def console(tmp_path: Path) -> Console:
     """The command line over a made-up task folder and evaluator."""
     return Console(tmp_path)
+
+
+def open_terminal(
+    console: Console, columns: int = 80, lines: int = 24, *words: str, **environment: str
+) -> Terminal:
+    """The dashboard over the made-up task, in a pty."""
+    plain = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(console.place),
+        "TERM": "xterm-256color",
+        "LANG": "C.UTF-8",
+    }
+    ours = {k: v for k, v in console.environment.items() if k not in os.environ}
+    kept = {k: console.environment[k] for k in ("XDG_CACHE_HOME", "PYTHONPATH")}
+    settings = {**plain, **ours, **kept, "RLHF_TUI_WORKSPACE": str(console.workspace)}
+    settings.pop("COLUMNS", None)
+    return Terminal(console.command(*words), {**settings, **environment}, columns, lines)

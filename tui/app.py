@@ -14,10 +14,12 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.filter import NoColor
 from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 
 from rlhf.runlog import LOG_NAME
+from sessions.evaluations import END_S
 
 from .columns import is_metric
 from .compare import difference_lines
@@ -46,11 +48,13 @@ from .screens.dialogs import Picker, Reader, labelled
 from .screens.pane import Pane
 from .state import State, differences
 from .widgets.lines import Lines
+from .widgets.runs_table import RunsTable
 
 if TYPE_CHECKING:
     from .place import Place
 
 NOTICE_S = 6.0
+AGES_S = 20.0  # between looks at whether an age reads differently
 SHORT = 16  # lines below which captions give way to rows
 EVALUATED_UNASKED = 24  # runs that are measured without being asked for
 
@@ -72,6 +76,8 @@ class ConsoleApp(App[int]):
 
     def __init__(self, place: "Place", look: str) -> None:
         super().__init__(driver_class=ConsoleDriver)
+        if self.no_color:
+            self._filters[-1] = NoColor()  # Textual's own choice here still sends greys
         self.place = place
         self.state = State()
         self.look = look
@@ -81,6 +87,8 @@ class ConsoleApp(App[int]):
         self._followed: dict[str, Path] = {}
         self._notice: tuple[str, float] = ("", 0.0)
         self._measuring = ""
+        self._nothing_measured = threading.Event()
+        self._nothing_measured.set()
         self._measured_unasked = False
         self._current = PANES[0].name
 
@@ -106,9 +114,10 @@ class ConsoleApp(App[int]):
         if isinstance(driver, ConsoleDriver):
             driver.ascii = self.look == "ascii"
             driver.on_end = self._end
-            driver.last_will = self._stop.set
+            driver.last_will = self._last_will
         self._work("list", self._watch)
         self._work("follow", self._follow)
+        self.set_interval(AGES_S, lambda: self.query_one(RunsTable).renew_ages())
         self.pane.focus_default()
         self._bars()
 
@@ -321,7 +330,11 @@ class ConsoleApp(App[int]):
             self._post(Measuring(text))
             self._wake_list.set()
 
-        failures = measure(self.place.evaluations(), folders, say, self._stop)
+        self._nothing_measured.clear()
+        try:
+            failures = measure(self.place.evaluations(), folders, say, self._stop)
+        finally:
+            self._nothing_measured.set()
         if failures:
             self._post(Notice(f"not measured: {failures[0]}"))
 
@@ -407,6 +420,11 @@ class ConsoleApp(App[int]):
         self._stop.set()
         self._wake_list.set()
         self._wake_logs.set()
+
+    def _last_will(self) -> None:
+        """The event loop will not run again: see to it that no child is left behind."""
+        self._end_workers()
+        self._nothing_measured.wait(2 * END_S)
 
     def on_unmount(self) -> None:
         """However it ends, nothing goes on beside it."""

@@ -57,7 +57,8 @@ def chosen_look(environment: Mapping[str, str] = os.environ) -> str:
     named = environment.get("RLHF_TUI_LOOK", "").lower()
     if named in LOOKS:
         return named
-    locale = next(
-        (environment[k] for k in ("LC_ALL", "LC_CTYPE", "LANG") if environment.get(k)), ""
-    )
+    said = [environment.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG")]
+    if said[1] == "C.UTF-8" and said[2] in ("", "C", "POSIX"):
+        said[1] = ""  # not the person's: Python itself sets it where the locale is C
+    locale = next((value for value in said if value), "")
     return "dark" if "utf" in locale.lower() else "ascii"

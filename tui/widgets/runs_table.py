@@ -170,13 +170,13 @@ class RunsTable(Widget, can_focus=True):
     def _shown(self) -> list[tuple[int, Column]]:
         numbered = list(enumerate(self._columns))
         shown: list[tuple[int, Column]] = []
-        room = self.size.width
+        room = self.size.width - 1
         for index, column in [*numbered[:2], *numbered[self._first :]]:
-            if room <= 1 and shown:
+            if room <= 0:
                 break
             shown.append((index, column))
             room -= column.width + 1
-        if len(shown) > 3 and room < -1:
+        if len(shown) > 2 and room < -1:
             shown.pop()  # a column cut in the middle of its numbers would lie
         return shown
 
@@ -250,6 +250,13 @@ class RunsTable(Widget, can_focus=True):
             self._cells.clear()
         self._cells[row.key] = (row, texts)
         return texts
+
+    def renew_ages(self) -> None:
+        """Draw again if an age on screen reads differently by now."""
+        shown = self._rows[self._top : self._top + self._page]
+        before = [self._cells[row.key][1] for row in shown if row.key in self._cells]
+        if before != [self._texts(row) for row in shown if row.key in self._cells]:
+            self.refresh()
 
     def _state_style(self, state: str) -> Style:
         if state in ("queued", "starting", "running"):

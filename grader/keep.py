@@ -1,0 +1,57 @@
+"""Kept grades: GRADES/ID/grade.json, one folder a grade, never inside a submission.
+
+Beside it lies what the diagnostic printed about each RM, escaped: output/NAME.txt.
+"""
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rlhf.runlog import write_json
+
+RECORD = "grade.json"
+_MAX_NAME = 40
+
+
+def _slug(name: str) -> str:
+    text = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
+    return text[:_MAX_NAME] or "submission"
+
+
+def keep(grades: Path, name: str, document: dict[str, Any], outputs: Mapping[str, str]) -> str:
+    """Write `document` and the `outputs` under a new id made from `name`; returns the id."""
+    grades.mkdir(parents=True, exist_ok=True)
+    base, number = f"{_slug(name)}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}", 1
+    while True:
+        identity = base if number == 1 else f"{base}-{number}"
+        try:
+            (grades / identity).mkdir()
+        except FileExistsError:
+            number += 1
+            continue
+        (grades / identity / "output").mkdir()
+        for rm, text in outputs.items():
+            (grades / identity / "output" / f"{rm}.txt").write_text(text)
+        write_json(grades / identity / RECORD, document)
+        return identity
+
+
+def kept(grades: Path) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """All kept grades by id, oldest first, and what is wrong with those that cannot be read."""
+    found, problems = {}, {}
+    folders = sorted(grades.iterdir(), key=_written) if grades.is_dir() else []
+    for folder in folders:
+        try:
+            document = json.loads((folder / RECORD).read_bytes())
+            found[folder.name] = {**document, "reward": document["reward"]}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            problems[folder.name] = f"{type(error).__name__}: {error}"
+    return found, problems
+
+
+def _written(folder: Path) -> tuple[float, str]:
+    path = folder / RECORD
+    return (path.stat().st_mtime if path.exists() else 0.0, folder.name)
