@@ -215,7 +215,6 @@ def watch(spec: dict) -> dict:
     started, last = time.monotonic(), 0.0
     peak = {"cpu_s": 0.0}
     pid, streams = _start(spec)
-    outputs = list(streams.values())
     status, excess = None, None
     try:
         while status is None and excess is None:
@@ -227,27 +226,20 @@ def watch(spec: dict) -> dict:
     finally:
         wall = time.monotonic() - started
         sweep(pid)
-    return _outcome(status, excess, wall, peak, streams, outputs)
-
-
-def _outcome(
-    status: int | None,
-    excess: str | None,
-    wall: float,
-    peak: dict[str, float],
-    streams: dict[int, Output],
-    outputs: list[Output],
-) -> dict:
-    for handle, output in streams.items():
-        with contextlib.suppress(OSError):
-            while data := os.read(handle, 1 << 16):
-                output.add(data)
-    for output in outputs:
-        output.save()
+    _finish(streams)
     dead = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = max(peak["cpu_s"], dead.ru_utime + dead.ru_stime)
     code = None if status is None else os.waitstatus_to_exitcode(status)
     return {"code": code, "limit": excess, "wall_s": wall, "cpu_s": cpu}
+
+
+def _finish(streams: dict[int, Output]) -> None:
+    """Keep what is still in the pipes; nobody writes to them any more."""
+    for handle, output in streams.items():
+        with contextlib.suppress(OSError):
+            while data := os.read(handle, 1 << 16):
+                output.add(data)
+        output.save()
 
 
 if __name__ == "__main__":
