@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fixture.layout import Layout
-from rlhf.kernels import use_one_thread
+from rlhf.kernels import prepare_process
 from rlhf.runlog import dumps, write_json
 
 from . import arena as arenas
@@ -64,7 +64,7 @@ def grade_folders(
     brief: bool,
 ) -> int:
     """Grade each folder. The exit code is the worst of them."""
-    use_one_thread()
+    prepare_process()
     options = _options(only, no_diagnostic, allow_unprotected)
     if minimum is not None and options.parts != frozenset(PARTS):
         raise click.UsageError("--min needs a whole grade: leave out --only and --no-diagnostic")
@@ -120,7 +120,7 @@ def derive(build: Path | None, out: Path | None, check: bool) -> int:
     from .derive import Derivation, largest_change
     from .figures import derived
 
-    use_one_thread()
+    prepare_process()
     arena = arenas.shipped()
     if build is not None:
         arena = Arena(Layout(build.resolve()), (out or build / arenas.INSIDE_BUILD).resolve())

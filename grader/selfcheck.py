@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from rlhf.kernels import use_one_thread
+from rlhf.kernels import prepare_process
 from rlhf.runlog import dumps, read_json
 
 from . import arena as arenas
@@ -95,7 +95,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 def selfcheck(keep: Path | None, as_json: bool, quick: bool) -> int:
     """Write, grade and compare each solution; exit 1 if one is not as it must be."""
-    use_one_thread()
+    prepare_process()
     arena = arenas.shipped()
     arena.check()
     names = [name for name in SOLUTIONS if not (quick and name == "reference")]

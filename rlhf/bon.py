@@ -14,7 +14,7 @@ import torch
 from . import cli
 from .config import integer, number, task_path
 from .data import Record, load_prompts, prompts_tensor, write_jsonl
-from .kernels import use_one_thread
+from .kernels import prepare_process
 from .model import Policy, load_policy, sample
 from .reward_model import RewardModel, load_rm, score
 from .runlog import dumps
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--temperature", type=float, default=1.0)
     args = parser.parse_args(argv)
-    use_one_thread()
+    prepare_process()
     return cli.run(lambda: _run(args))
 
 

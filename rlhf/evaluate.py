@@ -28,7 +28,7 @@ from .data import (
     responses_tensor,
 )
 from .errors import DataError
-from .kernels import use_one_thread
+from .kernels import prepare_process
 from .model import Policy, load_policy, response_logprobs, sample
 from .reinforce import sequence_kl
 from .reward_model import RewardModel, load_rm, score
@@ -227,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--prompts", default="/task/data/prompts_train.jsonl")
     parser.add_argument("--per-family", type=int, default=200, help="prompts of each family")
     args = parser.parse_args(argv)
-    use_one_thread()
+    prepare_process()
     return cli.run(lambda: _run_families(args))
 
 
@@ -237,7 +237,7 @@ def dev_main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--prompts", default="/task/data/prompts_dev.jsonl")
     parser.add_argument("--gold", default="/task/data/gold_calib.jsonl")
     args = parser.parse_args(argv)
-    use_one_thread()
+    prepare_process()
     return cli.run(lambda: _run_dev(args))
 
 

@@ -5,6 +5,8 @@ twice as fast as the BLAS behind torch's own linear, forward and backward. Atten
 KEY_SLOTS wide because the CPU softmax works on whole vectors: 16 scores cost a tenth of 14.
 """
 
+import contextlib
+import ctypes
 import math
 import os
 from typing import Any
@@ -72,37 +74,58 @@ class Linear(nn.Linear):
         return linear(input, self.weight, self.bias)
 
 
-def pad_slots(x: Tensor) -> Tensor:
-    """Keys or values [N, H, T, D] with zero slots appended: [N, H, KEY_SLOTS, D]."""
-    return F.pad(x, (0, 0, 0, KEY_SLOTS - x.shape[2]))
+# row p: what a query at position p may see, 0 for itself and all before it, -inf beyond
+_SEES = torch.zeros(KEY_SLOTS, KEY_SLOTS).masked_fill(
+    torch.ones(KEY_SLOTS, KEY_SLOTS).triu(1).bool(), -math.inf
+)
+
+
+def causal_mask(first: int, queries: int) -> Tensor:
+    """Mask [queries, KEY_SLOTS] for queries at positions first, first + 1, ..."""
+    return _SEES[first : first + queries]
+
+
+def full_mask(length: int) -> Tensor:
+    """Mask [1, KEY_SLOTS] for queries that see every one of `length` positions."""
+    return _SEES[length - 1 : length]
+
+
+def in_slots(*parts: Tensor) -> Tensor:
+    """Keys or values [N, H, T, D] side by side, and zeros after them: [N, H, KEY_SLOTS, D]."""
+    N, H, _, D = parts[0].shape
+    free = KEY_SLOTS - sum(part.shape[2] for part in parts)
+    return torch.cat([*parts, parts[0].new_zeros(()).expand(N, H, free, D)], 2)
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     """Softmax attention: q [N, H, Q, D], k and v [N, H, KEY_SLOTS, D] -> [N, Q, H*D].
 
-    mask [Q, KEY_SLOTS] is added to the scores: 0 where a query may look, -inf elsewhere.
+    mask [Q or 1, KEY_SLOTS] is added to the scores: 0 where a query may look, -inf elsewhere.
     """
     N, H, Q, D = q.shape
-    q, k, v = (part.reshape(N * H, -1, D) for part in (q, k, v))
-    scores = torch.baddbmm(mask, q, k.transpose(1, 2), alpha=1 / math.sqrt(D))
+    q, k, v = (part.reshape(N * H, part.shape[2], D) for part in (q, k, v))
+    scores = torch.baddbmm(mask.to(q.dtype), q, k.transpose(1, 2), alpha=1 / math.sqrt(D))
     mixed = torch.bmm(scores.softmax(-1), v)
     return mixed.view(N, H, Q, D).transpose(1, 2).reshape(N, Q, H * D)
 
 
-def visible(first: int, queries: int, causal: bool) -> Tensor:
-    """Mask [queries, KEY_SLOTS] for queries at positions first, first + 1, ...
+def prepare_process() -> None:
+    """Settle how this process computes: one thread, and memory that is kept for reuse.
 
-    Causal: each sees itself and all before it. Otherwise every one of the `queries` positions.
-    """
-    slots = torch.arange(KEY_SLOTS)
-    last = torch.arange(first, first + queries) if causal else torch.full((queries,), queries - 1)
-    return torch.zeros(queries, KEY_SLOTS).masked_fill(slots > last[:, None], -math.inf)
-
-
-def use_one_thread() -> None:
-    """One thread, unless OMP_NUM_THREADS asks for another number.
-
-    At these sizes a second thread gains nothing, and results repeat bit by bit with one.
+    One thread unless OMP_NUM_THREADS asks for more: at these sizes a second gains nothing, and
+    with one, results repeat bit by bit. Tensors of a step are a few hundred kilobytes, which
+    glibc would hand back to the system and fault in again each time.
     """
     if not os.environ.get("OMP_NUM_THREADS"):
         torch.set_num_threads(1)
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL("libc.so.6")
+        for parameter, value in _MALLOC.items():
+            libc.mallopt(parameter, value)
+
+
+_MALLOC = {
+    -3: 32 << 20,
+    -1: 1 << 30,
+    -2: 64 << 20,
+}  # glibc: mmap threshold, trim threshold, top pad

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from . import checkpoint
-from .kernels import Linear, attend, linear, pad_slots, visible
+from .kernels import KEY_SLOTS, Linear, attend, causal_mask, in_slots, linear
 from .vocab import CONTENT_HI, CONTENT_LO, PROMPT_LEN, RESP_LEN, SEQ_LEN, TOKENS
 
 NEVER = -1e9  # logit of every token that cannot be said
@@ -66,11 +66,10 @@ class Block(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor, past: KeyValues | None = None
     ) -> tuple[Tensor, KeyValues]:
-        """x [N, T, C], past [N, H, P, D] -> x [N, T, C] and the keys and values of P + T."""
+        """x [N, T, C] after a past of [N, H, P, D] -> x [N, T, C], its own keys and values."""
         q, k, v = self.attn.project(self.ln1(x))
-        if past is not None:
-            k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
-        return self.finish(x, attend(q, pad_slots(k), pad_slots(v), mask)), (k, v)
+        keys, values = ((past[0], k), (past[1], v)) if past else ((k,), (v,))
+        return self.finish(x, attend(q, in_slots(*keys), in_slots(*values), mask)), (k, v)
 
     def finish(self, x: Tensor, mixed: Tensor) -> Tensor:
         """What follows attention: x and mixed [N, T, C] -> [N, T, C]."""
@@ -105,9 +104,9 @@ class Policy(nn.Module):
     def run(
         self, ids: Tensor, past: list[KeyValues] | None = None
     ) -> tuple[Tensor, list[KeyValues]]:
-        """ids [N, T] after a past of P tokens -> hidden [N, T, C], keys and values per block."""
+        """ids [N, T] after a past of P tokens -> hidden [N, T, C], their keys and values."""
         first = past[0][0].shape[2] if past else 0
-        mask = visible(first, ids.shape[1], causal=True)
+        mask = causal_mask(first, ids.shape[1])
         x, now = self.embed(ids, first), []
         for index, block in enumerate(self.blocks):
             x, kept = block(x, mask, past[index] if past else None)
@@ -150,9 +149,9 @@ def response_logits(policy: Policy, prompts_rep: Tensor, responses: Tensor) -> T
     """Content logits [N, 8, 24] at the places where the response's tokens were chosen."""
     groups = group_rows(prompts_rep)
     hidden, past = policy.run(groups.prompts)
-    past = [(k[groups.of_row], v[groups.of_row]) for k, v in past]
+    past = [(k.index_select(0, groups.of_row), v.index_select(0, groups.of_row)) for k, v in past]
     rest, _ = policy.run(responses[:, :-1], past)
-    chosen_at = torch.cat([hidden[:, -1:][groups.of_row], rest], 1)
+    chosen_at = torch.cat([hidden[:, -1:].index_select(0, groups.of_row), rest], 1)
     return policy.content_logits(chosen_at)
 
 
@@ -210,10 +209,7 @@ def _sample_rows(
     """As `sample`, for as many rows as are worked on at once; chances [N, 8] in [0, 1)."""
     hidden, past = policy.run(prompts)
     hidden = hidden[:, -1:].repeat_interleave(n, 0)
-    cache = [
-        (pad_slots(k.repeat_interleave(n, 0)), pad_slots(v.repeat_interleave(n, 0)))
-        for k, v in past
-    ]
+    cache = [_cache(k, v, n) for k, v in past]
     tokens = torch.empty(len(chances), RESP_LEN, dtype=torch.long)
     for at in range(RESP_LEN):
         if at:
@@ -223,9 +219,21 @@ def _sample_rows(
     return tokens
 
 
+def _cache(k: Tensor, v: Tensor, n: int) -> KeyValues:
+    """Room for a whole sequence's keys and values [B*n, H, KEY_SLOTS, D], begun with k and v.
+
+    Values lie in memory with the slots innermost: a single query's product with them is faster.
+    """
+    B, H, P, D = k.shape
+    keys = k.new_zeros(B * n, H, KEY_SLOTS, D)
+    values = v.new_zeros(B * n, H, D, KEY_SLOTS).transpose(2, 3)
+    keys[:, :, :P], values[:, :, :P] = k.repeat_interleave(n, 0), v.repeat_interleave(n, 0)
+    return keys, values
+
+
 def _extend(policy: Policy, ids: Tensor, position: int, cache: list[KeyValues]) -> Tensor:
     """Hidden [N, 1, C] of one more token ids [N, 1]; its keys and values enter the cache."""
-    x, mask = policy.embed(ids, position), visible(position, 1, causal=True)
+    x, mask = policy.embed(ids, position), causal_mask(position, 1)
     for block, (keys, values) in zip(cast(list[Block], policy.blocks), cache, strict=True):
         q, k, v = block.attn.project(block.ln1(x))
         keys[:, :, position], values[:, :, position] = k[:, :, 0], v[:, :, 0]

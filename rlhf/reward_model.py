@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from . import checkpoint
-from .kernels import Linear, visible
+from .kernels import Linear, full_mask
 from .model import Block
 from .vocab import SEQ_LEN, TOKENS
 
@@ -44,7 +44,7 @@ class RewardModel(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """ids [N, 14] (prompt, then response) -> rewards [N]."""
         T = ids.shape[1]
-        x, mask = self.tok(ids) + self.pos.weight[:T], visible(0, T, causal=False)
+        x, mask = self.tok(ids) + self.pos.weight[:T], full_mask(T)
         for block in self.blocks:
             x, _ = block(x, mask)
         return self.head(self.ln(x).mean(1)).squeeze(-1)

@@ -24,7 +24,7 @@ from . import cli, runfolder
 from .config import DEFAULTS, RLConfig, parse_override, resolve, task_path
 from .errors import ConfigError, StoppedError, TrainingError
 from .inputs import Inputs, load_inputs, step_generator
-from .kernels import use_one_thread
+from .kernels import prepare_process
 from .metrics import Window
 from .model import Policy, response_logprobs, sample, save_policy
 from .reinforce import group_advantage, policy_loss, sequence_kl, shaped_reward
@@ -55,7 +55,7 @@ def train(
     WrapperError, TrainingError or StoppedError later, when a checkpoint of the last good step has
     been kept and done.json says why.
     """
-    use_one_thread()
+    prepare_process()
     config, out = RLConfig(**resolve(cfg)), Path(out_dir)
     inputs = load_inputs(config, wrap_fn)
     optimiser = torch.optim.Adam(inputs.policy.parameters(), config.lr, fused=True)

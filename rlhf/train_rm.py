@@ -14,7 +14,7 @@ from . import cli
 from .config import integer, number, task_path
 from .data import labels_tensor, prompts_tensor, read_jsonl, responses_tensor
 from .fit import Progress, fit
-from .kernels import use_one_thread
+from .kernels import prepare_process
 from .reward_model import RewardModel, default_config, save_rm
 
 
@@ -29,7 +29,7 @@ def train_rm(
     progress: Progress | None = None,
 ) -> tuple[RewardModel, list[float]]:
     """(reward model, each epoch's MSE) from prompts [N, 6], responses [N, 8], labels [N]."""
-    use_one_thread()
+    prepare_process()
     torch.manual_seed(seed)
     rm = RewardModel(default_config())
     ids = torch.cat([prompts, responses], 1)

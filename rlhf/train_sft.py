@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from .fit import Progress, fit
-from .kernels import use_one_thread
+from .kernels import prepare_process
 from .model import Policy, default_config, response_logprobs
 
 
@@ -18,7 +18,7 @@ def train_sft(
     progress: Progress | None = None,
 ) -> tuple[Policy, list[float]]:
     """(policy, each epoch's loss in nats per token) from prompts [N, 6] and responses [N, 8]."""
-    use_one_thread()
+    prepare_process()
     torch.manual_seed(seed)
     policy = Policy(default_config())
 

@@ -62,9 +62,18 @@ class Workspace:
     def queue(self) -> Path:
         return self.root / "queue"
 
+    def entry(self, identifier: str) -> Path:
+        """The queue's entry of a run or job."""
+        return self.queue / f"{identifier}.json"
+
     @property
     def trash(self) -> Path:
         return self.root / "trash"
+
+    @property
+    def added(self) -> Path:
+        """A JSON list of the folders trained elsewhere that are shown here, in place."""
+        return self.root / "added.json"
 
     @property
     def lock(self) -> Path:
@@ -75,3 +84,23 @@ class Workspace:
         """This workspace's own corner of the user's cache; may be deleted at any time."""
         key = hashlib.sha256(str(self.root.resolve()).encode()).hexdigest()[:16]
         return _user_dir("XDG_CACHE_HOME", "Library/Caches", ".cache") / key
+
+    @property
+    def evaluations(self) -> Path:
+        """Evaluations of runs that lie outside the workspace, one file a content hash."""
+        return self.cache / EVAL_DIR
+
+    @property
+    def hashes(self) -> Path:
+        """sha256 of files already hashed, valid while their size, time and inode stand."""
+        return self.cache / "hashes.json"
+
+    @property
+    def listing(self) -> Path:
+        """What the last scan of many run folders found, by folder and its signature."""
+        return self.cache / "listing.json"
+
+    @property
+    def dashboard_log(self) -> Path:
+        """What failed in the dashboard's background."""
+        return self.cache / "dashboard.log"

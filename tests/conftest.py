@@ -1,14 +1,14 @@
-"""What every test shares: the shipped task, one thread, and nothing of the machine's own settings."""
+"""What every test shares: the shipped task and one thread."""
 
 import os
-import sys
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
-sys.path.insert(0, str(Path(__file__).parent / "bench"))
 
 import pytest
 import torch
+from synthetic import console as console
+from toy_lab import lab as lab
 
 from rlhf.model import Policy, default_config, load_policy
 from rlhf.reward_model import RewardModel, load_rm

@@ -78,7 +78,9 @@ def test_sampling_follows_the_scored_probabilities(
     drawn = sample(reference, prompts, 4, generator=torch.Generator().manual_seed(5))
     logits = response_logits(reference, prompts.repeat_interleave(4, 0), drawn)
     expected = torch.stack([choose(logits[:, t], 1.0, chances[:, t]) for t in range(8)], 1) + 16
-    assert (drawn == expected).float().mean() > 0.995  # a chance may fall within rounding of a bound
+    assert (
+        drawn == expected
+    ).float().mean() > 0.995  # a chance may fall within rounding of a bound
 
 
 def test_argmax_at_temperature_zero(reference: Policy, prompts: torch.Tensor) -> None:
@@ -184,7 +186,9 @@ def test_linear_and_its_gradients(
         monkeypatch.setattr(kernels, "_onednn", None)
     M, inputs, outputs = shape
     torch.manual_seed(0)
-    ours = [torch.randn(s, requires_grad=True) for s in ((M, inputs), (outputs, inputs), (outputs,))]
+    ours = [
+        torch.randn(s, requires_grad=True) for s in ((M, inputs), (outputs, inputs), (outputs,))
+    ]
     theirs = [tensor.detach().clone().requires_grad_() for tensor in ours]
     y, expected = kernels.linear(*ours), torch.nn.functional.linear(*theirs)
     torch.testing.assert_close(y, expected)
@@ -197,7 +201,7 @@ def test_linear_and_its_gradients(
 def test_attention_by_hand() -> None:
     """One head of width 1, keys 0 and log 3 (scaled by 1): weights 1/4 and 3/4."""
     q = torch.ones(1, 1, 1, 1)
-    k = kernels.pad_slots(torch.tensor([0.0, math.log(3), 50.0]).view(1, 1, 3, 1))
-    v = kernels.pad_slots(torch.tensor([4.0, 8.0, 1e6]).view(1, 1, 3, 1))
-    mixed = kernels.attend(q, k, v, kernels.visible(1, 1, causal=True))
+    k = kernels.in_slots(torch.tensor([0.0, math.log(3), 50.0]).view(1, 1, 3, 1))
+    v = kernels.in_slots(torch.tensor([4.0, 8.0, 1e6]).view(1, 1, 3, 1))
+    mixed = kernels.attend(q, k, v, kernels.causal_mask(1, 1))
     assert mixed.item() == pytest.approx(4 / 4 + 8 * 3 / 4, rel=1e-6)

@@ -64,7 +64,9 @@ def test_one_step_equals_the_plain_step(reference: Policy, rm: RewardModel, tmp_
     """Same samples: same loss, same KL, same clipped gradient (taken whole, as SGD does)."""
     policy = Policy(reference.cfg)
     policy.load_state_dict(reference.state_dict())
-    policy.head.weight.data += 0.05 * torch.randn(40, 64, generator=torch.Generator().manual_seed(2))
+    policy.head.weight.data += 0.05 * torch.randn(
+        40, 64, generator=torch.Generator().manual_seed(2)
+    )
     n = 4
     responses = sample(policy, PROMPTS, n, generator=torch.Generator().manual_seed(0))
     prompts_rep = PROMPTS.repeat_interleave(n, 0)

@@ -14,8 +14,8 @@ def test_order_of_the_forty_tokens() -> None:
     assert vocab.TOKENS[32:34] == ["za", "be"]
     assert (vocab.PAD, vocab.SEP) == (0, 1)
     assert vocab.FAM_ID["dune"] == 5
-    assert vocab.VAL_ID == list(range(8, 16))
-    assert vocab.CONTENT_ID == list(range(16, 40))
+    assert list(range(8, 16)) == vocab.VAL_ID
+    assert list(range(16, 40)) == vocab.CONTENT_ID
     assert (vocab.CONTENT_LO, vocab.CONTENT_HI) == (16, 40)
     assert (vocab.PROMPT_LEN, vocab.RESP_LEN, vocab.SEQ_LEN) == (6, 8, 14)
 

@@ -27,6 +27,7 @@ from rlhf.config import RLConfig, resolve
 from rlhf.data import load_prompts, prompts_tensor
 from rlhf.evaluate import Models, collect
 from rlhf.inputs import Inputs, load_inputs
+from rlhf.kernels import prepare_process
 from rlhf.model import Policy, default_config, response_logprobs, sample
 from rlhf.reward_model import RewardModel, score
 from rlhf.reward_model import default_config as rm_config
@@ -260,7 +261,7 @@ def main() -> None:
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     os.environ.setdefault("TASK", args.task)
-    torch.set_num_threads(1)
+    prepare_process()
     if args.worker:
         return worker(args.worker)
     with tempfile.TemporaryDirectory() as folder:

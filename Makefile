@@ -1,0 +1,35 @@
+# make run    the console on the shipped runs          make test   the whole test suite
+# make bench  speeds, as ratios measured in one run    make check  linters, formatter and types
+# make setup  the virtual environment that all the others make when they need it
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test bench check setup clean
+.DEFAULT_GOAL := run
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,grade]'
+	touch $(READY)
+
+run: $(READY)
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/rlhf-tui; else $(BIN)/rlhf-tui runs; fi
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+bench: $(READY)
+	$(BIN)/python tests/bench/bench_lab.py --out bench.json
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,264 @@
+"""Every run that can be listed: the task's reference and runs, the workspace's, the added.
+
+A scan reads a folder again only when its files changed or the run may still be moving, so
+scanning thousands of settled runs costs a few `stat` calls each.
+"""
+
+import gc
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from rlhf.runlog import CONFIG_NAME, LOG_NAME, replace_file
+
+from .evaluations import Evaluations, attach
+from .meta import Tags
+from .paths import EVAL_DIR, RUN_RECORD, Workspace
+from .rundir import Run, read_run, recipe
+from .runfiles import POLICY_NAME, Problem, read_object
+from .states import LIVE
+from .task import Task
+
+REFERENCE = "reference"
+FORMAT = 1  # of the kept listing; raised when what a run's facts hold changes
+KEEP_FROM = 50  # runs from which on a listing is worth keeping between processes
+_MARKS = (RUN_RECORD, CONFIG_NAME, LOG_NAME, POLICY_NAME)  # any of them makes a folder a run
+# whose times tell that a run changed: a file that came, went or was replaced changes its folder
+_SIGNED = ("", LOG_NAME, EVAL_DIR)
+
+Stamp = list[int] | None  # modification time in ns, size
+Where = tuple[Path, str]  # a run's folder and its source
+
+
+class Entry(NamedTuple):
+    """A folder as it was read: its files' stamps, the run, its recipe, what was wrong."""
+
+    stamps: list[Stamp]
+    run: Run
+    recipe: str | None
+    problems: list[Problem]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it need not be read again while its stamps stand."""
+        return self.run["state"] not in LIVE and not self.problems
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What one scan found: the runs in order, and by id their folders and their recipes.
+
+    Runs with the same recipe differ in nothing but the seed.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    folders: dict[str, Path] = field(default_factory=dict)
+    recipes: dict[str, str | None] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+class Catalogue:
+    """Lists the runs of one task and workspace; `scan` and `glance` as often as wanted."""
+
+    def __init__(self, task: Task, workspace: Workspace, extra: Sequence[Path] = ()) -> None:
+        self.task = task
+        self.workspace = workspace
+        self.extra = list(extra)
+        self.evaluations = Evaluations(task, workspace)
+        self._families = task.families()
+        self._scope = [str(task.root.absolute()), *self._families]
+        self._seen: dict[str, Entry] = _load(workspace.listing, self._scope)
+        self._order: list[Where] = []
+        self._unsettled: list[Where] = []
+        self._parents: list[Stamp] = []
+        self._problems: list[Problem] = []
+        self._tags = Tags(workspace)
+
+    def scan(self) -> Listing:
+        """The runs as they are now. Raises TaskError if the task folder is not whole."""
+        self.task.check()
+        self._parents = self._parent_stamps()
+        self._problems = []
+        entries: dict[str, Entry] = {}
+        order = []
+        for where in self._folders(self._problems):
+            entry = self._entry(where)
+            if entry is not None:
+                entries[str(where[0])] = entry
+                order.append(where)
+        self._tags.look()
+        self._keep(entries)
+        self._seen, self._order = entries, order
+        self._unsettled = [where for where in order if not entries[str(where[0])].is_settled]
+        self.evaluations.hashes.save()
+        return self._listing()
+
+    def glance(self) -> Listing | None:
+        """What `scan` would give, if a run came, went or moved since; else None.
+
+        Cheap: looks at the folders that hold runs and at the runs that may be moving. What
+        changes in a settled run is left to the next `scan`.
+        """
+        if self._parent_stamps() != self._parents:
+            return self.scan()
+        moved = self._tags.look()
+        for where in self._unsettled:
+            entry = self._entry(where)
+            if entry is None:
+                return self.scan()
+            key = str(where[0])
+            if entry != self._seen[key]:
+                self._seen[key] = entry
+                moved = True
+        return self._listing() if moved else None
+
+    def _listing(self) -> Listing:
+        listing = Listing(problems=list(self._problems))
+        for folder, _ in self._order:
+            _enlist(listing, folder, self._seen[str(folder)], self._tags.by_id)
+        return listing
+
+    def _keep(self, entries: dict[str, Entry]) -> None:
+        """Keep a long listing for the next process, if a settled run is new in it."""
+        if len(entries) >= KEEP_FROM and any(
+            entry is not self._seen.get(key) for key, entry in entries.items() if entry.is_settled
+        ):
+            _save(self.workspace.listing, self._scope, entries)
+
+    def _parent_stamps(self) -> list[Stamp]:
+        places = [self.task.runs, self.workspace.runs, self.workspace.added, *self.extra]
+        return [_stamp(str(place)) for place in [*places, *added(self.workspace, [])]]
+
+    def _folders(self, problems: list[Problem]) -> Iterator[Where]:
+        yield self.task.policy, "shipped"
+        for folder in _children(self.task.runs, problems):
+            yield folder, "shipped"
+        for folder in _children(self.workspace.runs, problems):
+            yield folder, "workspace"
+        for place in [*added(self.workspace, problems), *self.extra]:
+            if any((place / mark).exists() for mark in _MARKS):
+                yield place, "added"
+            else:
+                for folder in _children(place, problems, missing_is_fine=False):
+                    yield folder, "added"
+
+    def _entry(self, where: Where) -> Entry | None:
+        """The folder's entry, read anew if need be; None if it holds no run."""
+        folder, source = where
+        place = str(folder)
+        stamps = [_stamp(f"{place}/{name}") for name in _SIGNED]
+        if source != "workspace":
+            stamps.append(_stamp(str(self.workspace.evaluations)))
+        known = self._seen.get(place)
+        if known and known.stamps == stamps and known.is_settled:
+            return known
+        if not any((folder / mark).exists() for mark in _MARKS):
+            return None
+        problems: list[Problem] = []
+        run = read_run(folder, source, self._families, problems)
+        if folder == self.task.policy:
+            named = {"id": REFERENCE, "name": REFERENCE, "state": "finished"}
+            run |= {**named, "reason": None, "step": 0, "steps": 0}
+        found = self.evaluations.stored(folder)
+        if found is not None:
+            attach(run, found)
+        return Entry(stamps, run, recipe(folder), problems)
+
+
+def added(workspace: Workspace, problems: list[Problem]) -> list[Path]:
+    """The folders that `add` recorded in this workspace."""
+    record = read_object(workspace.added, problems) or {}
+    folders = record.get("folders")
+    return [Path(f) for f in folders if isinstance(f, str)] if isinstance(folders, list) else []
+
+
+def find(listing: Listing, run: str) -> str:
+    """The id that `run`, an id, a unique prefix of one, or a folder, means. Raises LookupError."""
+    if run in listing.folders:
+        return run
+    starting = [key for key in listing.folders if run and key.startswith(run)]
+    if len(starting) == 1:
+        return starting[0]
+    if starting:
+        raise LookupError(f"{run!r} could be {', '.join(starting[:4])}: give more of the id")
+    with suppress(OSError, ValueError):
+        place = Path(run).resolve()
+        for key, folder in listing.folders.items():
+            if folder.resolve() == place:
+                return key
+    raise LookupError(f"no run is called {run!r}: `rlhf-tui runs` lists them")
+
+
+def _enlist(listing: Listing, folder: Path, entry: Entry, tags: Mapping[str, list[str]]) -> None:
+    """Add a run under an id of its own: two places may hold the same folder name."""
+    run = entry.run
+    base, count = run["id"], 1
+    while run["id"] in listing.folders:
+        count += 1
+        run = {**run, "id": f"{base}-{count}"}
+    if run["id"] in tags:
+        run = {**run, "tags": tags[run["id"]]}
+    listing.folders[run["id"]] = folder
+    listing.recipes[run["id"]] = entry.recipe
+    listing.runs.append(run)
+    listing.problems.extend(entry.problems)
+
+
+def _children(place: Path, problems: list[Problem], missing_is_fine: bool = True) -> Iterator[Path]:
+    try:
+        with os.scandir(place) as found:
+            names = sorted(entry.name for entry in found if not entry.name.startswith("."))
+    except FileNotFoundError:
+        if not missing_is_fine:
+            problems.append({"path": str(place), "message": "is not there any more"})
+        return
+    except OSError as error:
+        problems.append({"path": str(place), "message": f"cannot be listed: {error.strerror}"})
+        return
+    for name in names:
+        yield place / name
+
+
+def _stamp(path: str) -> Stamp:
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return [stat.st_mtime_ns, stat.st_size]
+
+
+def _load(path: Path, scope: list[str]) -> dict[str, Entry]:
+    """The kept listing; empty if there is none, it is damaged, or it is of another task.
+
+    One line an entry, so that no single step of reading it takes long.
+    """
+    collecting = gc.isenabled()
+    gc.disable()  # else every few hundred of the many small objects cost a collection
+    try:
+        digest, _, payload = path.read_bytes().partition(b"\n")
+        if hashlib.sha256(payload).hexdigest().encode() != digest:
+            return {}
+        head, *lines = payload.splitlines()
+        if json.loads(head) != {"format": FORMAT, "scope": scope}:
+            return {}
+        kept = [json.loads(line) for line in lines]
+        return {folder: Entry(*entry) for folder, *entry in kept}
+    except (OSError, ValueError):
+        return {}
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _save(path: Path, scope: list[str], entries: dict[str, Entry]) -> None:
+    lines = [json.dumps({"format": FORMAT, "scope": scope})]
+    lines += [json.dumps([folder, *entry]) for folder, entry in entries.items()]
+    payload = "\n".join(lines).encode()
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)

@@ -1,0 +1,273 @@
+"""The per-family evaluation: computed by a child process, kept by the content it measured.
+
+An evaluation belongs to a checkpoint, a reference, a reward model, a prompt file, a seed and
+a number of samples; its key is the hash of all of them, so nothing stale is ever shown.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from rlhf.runlog import write_json
+from rlhf.vocab import FAMILIES
+
+from .paths import EVAL_DIR, Workspace
+from .runfiles import POLICY_NAME, number, read_object
+from .task import Task
+
+PER_FAMILY = 200  # prompts a family, the first of prompts_train
+SAMPLES = 4  # a prompt
+SEED = 0
+END_S = 3.0  # how long a child may take to end when asked, before it is killed
+
+Evaluation = dict[str, Any]
+Progress = Callable[[int, int], None]
+
+
+class EvaluationError(Exception):
+    """The child could not measure a checkpoint; the message is its last line."""
+
+
+class FileHashes:
+    """sha256 of files, remembered while their size, modification time and inode stand."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._known: dict[str, Any] = read_object(store, []) or {}
+        self._changed = False
+
+    def of(self, path: Path) -> str:
+        """Hex sha256 of the file's content. Raises OSError."""
+        stat = path.stat()
+        stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+        known = self._known.get(str(path))
+        if isinstance(known, list) and known[:3] == stamp and len(known) == 4:
+            return str(known[3])
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        self._known[str(path)] = [*stamp, digest]
+        self._changed = True
+        return digest
+
+    def save(self) -> None:
+        """Keep what was learned; a cache that cannot be written costs only time."""
+        if self._changed:
+            with suppress(OSError):
+                self._store.parent.mkdir(parents=True, exist_ok=True)
+                write_json(self._store, self._known)
+            self._changed = False
+
+
+class Evaluations:
+    """The evaluations of one task's checkpoints, as one workspace keeps them."""
+
+    def __init__(self, task: Task, workspace: Workspace) -> None:
+        self.task = task
+        self.workspace = workspace
+        self.hashes = FileHashes(workspace.hashes)
+
+    def key(self, policy_dir: Path) -> str:
+        """The content hash that names this checkpoint's evaluation. Raises OSError."""
+        inputs = [
+            policy_dir / POLICY_NAME,
+            policy_dir / "config.json",
+            self.task.policy / POLICY_NAME,
+            self.task.reward_model / "rm.safetensors",
+            self.task.reward_model / "config.json",
+            self.task.prompts,
+        ]
+        parts = [1, PER_FAMILY, SAMPLES, SEED, *(self.hashes.of(path) for path in inputs)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+    def folders(self, policy_dir: Path) -> list[Path]:
+        """Where its evaluation may lie; the first is where a new one is written."""
+        own = policy_dir / EVAL_DIR
+        if policy_dir.is_relative_to(self.workspace.root):
+            return [own]
+        return [self.workspace.evaluations, own]
+
+    def stored(self, policy_dir: Path) -> Evaluation | None:
+        """The kept evaluation of the checkpoint as it is now, or None."""
+        folders = [folder for folder in self.folders(policy_dir) if folder.is_dir()]
+        if not folders:
+            return None
+        try:
+            name = f"{self.key(policy_dir)}.json"
+        except OSError:
+            return None
+        for folder in folders:
+            found = read_object(folder / name, [])
+            if found is not None and _is_whole(found):
+                return found
+        return None
+
+    def measure(
+        self, policy_dir: Path, progress: Progress, cancel: threading.Event | None = None
+    ) -> Evaluation:
+        """Evaluate a checkpoint in a child and keep the result. Raises EvaluationError.
+
+        Whatever ends this call early, `cancel` or an exception, also ends the child, and
+        nothing is kept. `progress(done, total)` counts the child's own units.
+        """
+        try:
+            name = f"{self.key(policy_dir)}.json"
+        except OSError as error:
+            raise EvaluationError(f"cannot read {error.filename}: {error.strerror}") from error
+        with tempfile.TemporaryDirectory(prefix="rlhf-tui-") as scratch:
+            out = Path(scratch) / name
+            _run_child(self._command(policy_dir, out), self._environment(), progress, cancel)
+            found = read_object(out, [])
+        if found is None or not _is_whole(found):
+            raise EvaluationError("the evaluation wrote no usable result")
+        self._keep(policy_dir, name, found)
+        return found
+
+    def _keep(self, policy_dir: Path, name: str, found: Evaluation) -> None:
+        for folder in (self.folders(policy_dir)[0], self.workspace.evaluations):
+            with suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                write_json(folder / name, found)
+                break
+        self.hashes.save()
+
+    def _command(self, policy_dir: Path, out: Path) -> list[str]:
+        options = {
+            "--policy": policy_dir,
+            "--policy-ref": self.task.policy,
+            "--reward-model": self.task.reward_model,
+            "--prompts": self.task.prompts,
+            "--per-family": PER_FAMILY,
+            "--n": SAMPLES,
+            "--seed": SEED,
+            "--out": out,
+        }
+        flat = [str(item) for pair in options.items() for item in pair]
+        return [sys.executable, "-P", "-m", "rlhf.evaluate", *flat]
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "TASK": str(self.task.root), "OMP_NUM_THREADS": "1"}
+
+
+def _is_whole(found: Mapping[str, Any]) -> bool:
+    families, balanced = found.get("families"), found.get("balanced")
+    if not isinstance(families, dict) or not isinstance(balanced, dict):
+        return False
+    figures = [balanced, *(families.get(family, balanced) for family in FAMILIES)]
+    return all(
+        isinstance(f, dict) and all(_is_m(f.get(k)) for k in ("proxy", "kl")) for f in figures
+    )
+
+
+def _is_m(value: Any) -> bool:
+    return isinstance(value, dict) and {"mean", "se", "n"} <= value.keys()
+
+
+def attach(run: dict[str, Any], found: Evaluation) -> None:
+    """Put an evaluation's figures into a run's facts."""
+    run["eval"] = {key: number(found.get(key)) for key in ("prompts", "n", "seed")}
+    run["families"] = {
+        family: {metric: _m(figures[metric]) for metric in ("proxy", "kl")}
+        for family, figures in found["families"].items()
+        if family in FAMILIES
+    }
+    means = {metric: _m(found["balanced"][metric]) for metric in ("proxy", "kl")}
+    run["balanced"] = {metric: m["mean"] for metric, m in means.items()}
+    run["balanced"] |= {f"{metric}_se": m["se"] for metric, m in means.items()}
+    run["balanced"]["n"] = means["proxy"]["n"]
+    figures = {"balanced": means, **run["families"]}
+    run["nonfinite"] = run["nonfinite"] + [
+        f"{family}.{metric}"
+        for family, pair in figures.items()
+        for metric, m in pair.items()
+        if m["mean"] is None and m["n"]
+    ]
+
+
+def _m(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: number(value.get(key)) for key in ("mean", "se", "n")}
+
+
+def _run_child(
+    command: list[str],
+    environment: dict[str, str],
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> None:
+    """Run to the end, passing on its progress. Raises EvaluationError with its last words."""
+    words = ""
+    with _child(command, environment, cancel) as child:
+        assert child.stderr is not None
+        for line in child.stderr:
+            step = _progress_of(line)
+            if step:
+                progress(*step)
+            elif line.strip():
+                words = line.strip()
+        code = child.wait()
+    if cancel is not None and cancel.is_set():
+        raise EvaluationError("the evaluation was cancelled")
+    if code:
+        raise EvaluationError(words[:300] or f"the evaluation ended with code {code}")
+
+
+def _progress_of(line: str) -> tuple[int, int] | None:
+    """(done, total) of a line `progress K/N`."""
+    word, _, rest = line.strip().partition(" ")
+    done, slash, total = rest.partition("/")
+    if word == "progress" and slash and done.isdigit() and total.isdigit():
+        return int(done), int(total)
+    return None
+
+
+@contextmanager
+def _child(
+    command: list[str], environment: dict[str, str], cancel: threading.Event | None
+) -> Iterator[subprocess.Popen[str]]:
+    """The child in a session of its own, gone when the block is left, however it is left."""
+    child = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    left = threading.Event()
+    watcher = threading.Thread(target=_end_on, args=(child, cancel, left), daemon=True)
+    if cancel is not None:
+        watcher.start()
+    try:
+        yield child
+    finally:
+        left.set()
+        _end(child)
+        assert child.stderr is not None
+        child.stderr.close()
+
+
+def _end_on(child: "subprocess.Popen[str]", cancel: threading.Event, left: threading.Event) -> None:
+    while not left.is_set():
+        if cancel.wait(0.1):
+            _end(child)
+            return
+
+
+def _end(child: "subprocess.Popen[str]") -> None:
+    """TERM, wait, KILL: the child's whole process group."""
+    for number_, patience in ((15, END_S), (9, None)):
+        if child.poll() is not None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, number_)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(patience)

@@ -1,0 +1,117 @@
+"""Pages of a log of any size: the last one at once, any other once the index has grown there."""
+
+import os
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .log_text import LONGEST_BYTES, line_text
+
+BLOCK = 1 << 16
+PAGE_BYTES = 1 << 22  # of one page: what a person can look at, however long its lines
+
+
+@dataclass(frozen=True)
+class Line:
+    """One whole line: where it begins, in bytes, and what it says."""
+
+    offset: int
+    text: str
+
+
+def lines_of(data: bytes, offset: int) -> Iterator[Line]:
+    """The whole lines in `data`, which begins at a line's start, at `offset`."""
+    start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        yield Line(offset + start, line_text(data[start:end]))
+        start = end + 1
+
+
+def last_page(path: Path, count: int) -> list[Line]:
+    """The last `count` whole lines, fewer if they are very long. Raises OSError."""
+    with open(path, "rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        data, start = b"", end
+        while start > 0 and data.count(b"\n") <= count and len(data) < PAGE_BYTES:
+            start, size = max(0, start - BLOCK), min(BLOCK, start)
+            file.seek(start)
+            data = file.read(size) + data
+    if start:  # what precedes the first newline is the end of a line we do not have
+        cut = data.find(b"\n") + 1
+        data, start = data[cut:], start + cut
+    return list(lines_of(data, start))[-count:] if count else []
+
+
+class LineIndex:
+    """How many lines end in each block of a file; grown a little at a time, from the start."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - lives as long as the index
+        self._ends = array("Q")  # lines that end before the end of block i
+
+    def close(self) -> None:
+        self._file.close()
+
+    @property
+    def covered(self) -> int:
+        """Bytes indexed: always whole blocks."""
+        return len(self._ends) * BLOCK
+
+    @property
+    def lines(self) -> int:
+        """Lines known to end in what is covered."""
+        return self._ends[-1] if self._ends else 0
+
+    def grow(self, most_bytes: int = 1 << 26) -> bool:
+        """Index the next bytes; False when only a part of a block is left. Raises OSError."""
+        size = os.fstat(self._file.fileno()).st_size
+        stop = min(size, self.covered + most_bytes) // BLOCK * BLOCK
+        while self.covered < stop:
+            data = os.pread(self._file.fileno(), min(stop - self.covered, 1 << 22), self.covered)
+            for start in range(0, len(data) // BLOCK * BLOCK, BLOCK):
+                self._ends.append(self.lines + data.count(b"\n", start, start + BLOCK))
+            if len(data) < BLOCK:  # truncated meanwhile
+                return False
+        return size - self.covered >= BLOCK
+
+    def offset_of(self, number: int) -> int | None:
+        """Where line `number` (0 is the first) begins, or None if it is not covered."""
+        if number == 0:
+            return 0
+        block = bisect_left(self._ends, number)
+        if block == len(self._ends):
+            return None
+        data = os.pread(self._file.fileno(), BLOCK, block * BLOCK)
+        position = -1
+        for _ in range(number - (self._ends[block - 1] if block else 0)):
+            position = data.find(b"\n", position + 1)
+        return block * BLOCK + position + 1
+
+    def number_of(self, offset: int) -> int:
+        """The number of the line that holds byte `offset` of what is covered."""
+        block = offset // BLOCK
+        data = os.pread(self._file.fileno(), offset - block * BLOCK, block * BLOCK)
+        return (self._ends[block - 1] if block else 0) + data.count(b"\n")
+
+    def page(self, first: int, count: int) -> list[Line]:
+        """Lines first, first + 1, ... as far as they are covered."""
+        starts = [self.offset_of(first), self.offset_of(first + count)]
+        start, end = starts[0], self.covered if starts[1] is None else starts[1]
+        if start is None:
+            return []
+        if end - start <= PAGE_BYTES:
+            return list(lines_of(os.pread(self._file.fileno(), end - start, start), start))
+        return [line for n in range(first, first + count) if (line := self._long(n)) is not None]
+
+    def _long(self, number: int) -> Line | None:
+        """One line of any length: its head, or the last state of a progress bar."""
+        start, end = self.offset_of(number), self.offset_of(number + 1)
+        if start is None or end is None:
+            return None
+        tail_at = max(start, end - 1 - LONGEST_BYTES)
+        tail = os.pread(self._file.fileno(), end - 1 - tail_at, tail_at)
+        if tail_at == start or b"\r" in tail:
+            return Line(start, line_text(tail))
+        return Line(start, line_text(os.pread(self._file.fileno(), LONGEST_BYTES + 1, start)))

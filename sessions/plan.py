@@ -1,0 +1,187 @@
+"""What a launch would run: options and sweeps turned into checked, named configurations."""
+
+import ast
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rlhf.config import TASK_PREFIX, resolve
+from rlhf.errors import RlhfError
+from rlhf.runlog import parse_lines
+
+from .errors import InputError, UsageError
+from .inputs import Hashes, check_weights, hash_inputs, input_files
+
+MOST_RUNS = 1000  # of one sweep: more is a slip of the keyboard
+PATH_KEYS = ("policy_init", "policy_ref", "reward_model", "prompt_file", "reward_wrapper")
+SHORT = {
+    "kl_coef": "kl",
+    "steps": "s",
+    "lr": "lr",
+    "batch_prompts": "b",
+    "samples_per_prompt": "n",
+    "temperature": "t",
+    "seed": "seed",
+    "save_every": "save",
+}
+
+Config = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an operator asked for. More than one value on an axis makes a sweep."""
+
+    axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    base: Mapping[str, Any] = field(default_factory=dict)  # the config that a clone starts from
+    name: str | None = None
+    parent: str | None = None
+    parent_name: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run, checked and ready to launch. `wrapper` holds the file's bytes as checked."""
+
+    name: str
+    config: Config
+    inputs: Hashes
+    wrapper: bytes | None = None
+
+
+def make_plans(request: Request, task: Path) -> list[Plan]:
+    """Every run of the request, in order. Raises UsageError or InputError; writes nothing."""
+    count = _count(request.axes)
+    if count > MOST_RUNS:
+        raise UsageError(f"this sweep would make {count} runs: at most {MOST_RUNS}")
+    with task_environment(task):
+        configs = [_resolved(dict(request.base) | point) for point in _points(request.axes)]
+    _check_inputs(configs)
+    names = _names(request, configs)
+    return [_plan(name, config) for name, config in zip(names, configs, strict=True)]
+
+
+def _count(axes: Mapping[str, Sequence[Any]]) -> int:
+    total = 1
+    for values in axes.values():
+        total *= len(values)
+    return total
+
+
+def _points(axes: Mapping[str, Sequence[Any]]) -> Iterator[Config]:
+    for values in itertools.product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))
+
+
+@contextmanager
+def task_environment(task: Path) -> Iterator[None]:
+    """Let TASK name `task` in the block: rlhf.config moves /task paths there."""
+    before = os.environ.get("TASK")
+    os.environ["TASK"] = str(task)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TASK"]
+        else:
+            os.environ["TASK"] = before
+
+
+def _resolved(settings: Config) -> Config:
+    paths = {key: _absolute(settings[key]) for key in PATH_KEYS if key in settings}
+    try:
+        return resolve(settings | paths)
+    except RlhfError as error:
+        raise UsageError(str(error)) from error
+
+
+def _absolute(value: Any) -> Any:
+    in_task = value == TASK_PREFIX or str(value).startswith(TASK_PREFIX + "/")
+    if not isinstance(value, str | os.PathLike) or not str(value).strip() or in_task:
+        return value
+    return os.path.abspath(os.path.expanduser(value))
+
+
+def _check_inputs(configs: Sequence[Config]) -> None:
+    """Look at each file once, however many runs of a sweep share it."""
+    every = (pair for config in configs for pair in input_files(config).items())
+    files = {path: key for key, paths in every for path in paths}
+    for path, key in files.items():
+        if not path.is_file():
+            raise InputError(f"{key}: {path} is missing", str(path))
+        if path.suffix == ".safetensors":
+            check_weights(path)
+    wanted: dict[str, set[str]] = {}
+    for config in configs:
+        weights = config["family_weights"] or {}
+        wanted.setdefault(config["prompt_file"], set()).update(f for f, w in weights.items() if w)
+    for prompts, families in wanted.items():
+        _check_prompts(Path(prompts), families)
+
+
+def _check_prompts(path: Path, families: set[str]) -> None:
+    with open(path, "rb") as file:
+        log = parse_lines(file)
+    for number, problem in log.problems:
+        raise InputError(f"{path}, line {number}: {problem}", str(path))
+    if not log.rows:
+        raise InputError(f"{path} holds no prompts", str(path))
+    missing = sorted(families - {str(row.get("family")) for row in log.rows})
+    if missing:
+        fix = "give these families no weight"
+        raise UsageError(f"{path} has no prompts of {', '.join(missing)}", str(path), fix)
+
+
+def _plan(name: str, config: Config) -> Plan:
+    wrapper = config["reward_wrapper"]
+    source = None if wrapper is None else read_wrapper(Path(wrapper))
+    return Plan(name, config, hash_inputs(config), source)
+
+
+def read_wrapper(path: Path) -> bytes:
+    """The bytes of a reward wrapper that parses and defines transform(). Raises InputError.
+
+    It is not run: `rlhf-tui wrapper check FILE` does that.
+    """
+    try:
+        source = path.read_bytes()
+        tree = ast.parse(source, str(path))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", str(path)) from error
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise InputError(f"wrapper {path} is not valid Python: {error}", str(path)) from error
+    if not any(_names_transform(node) for node in ast.walk(tree)):
+        fix = "define transform(records, response_tokens, rewards)"
+        raise InputError(f"wrapper {path} defines no transform()", str(path), fix)
+    return source
+
+
+def _names_transform(node: ast.AST) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        return node.name == "transform"
+    if isinstance(node, ast.ImportFrom):
+        return any((alias.asname or alias.name) in ("transform", "*") for alias in node.names)
+    return isinstance(node, ast.Name) and node.id == "transform"
+
+
+def _names(request: Request, configs: Sequence[Config]) -> list[str]:
+    varied = [key for key, values in request.axes.items() if len(values) > 1]
+    given = request.name or request.parent_name
+    if request.name is None and request.parent_name is not None:
+        varied = [key for key in request.axes if key in SHORT]
+    if given is None:
+        varied = [key for key in varied if key not in ("kl_coef", "steps")]
+    return [_name(given, config, varied) for config in configs]
+
+
+def _name(given: str | None, config: Config, varied: Sequence[str]) -> str:
+    stem = given or f"kl{config['kl_coef']:g}-s{config['steps']}"
+    return "-".join([stem, *(f"{SHORT.get(key, key)}{_brief(config[key])}" for key in varied)])
+
+
+def _brief(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

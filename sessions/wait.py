@@ -1,0 +1,39 @@
+"""Waiting for runs to end, without taking any part in them."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from .errors import AnswerNo
+from .evidence import state_of
+from .paths import Workspace
+from .states import LIVE, State
+from .supervise import ensure_supervisor
+
+POLL_S = 0.25
+CARE_S = 5.0  # between looks whether the line still has its supervisor
+
+
+def wait(
+    workspace: Workspace,
+    folders: Sequence[Path],
+    timeout_s: float | None = None,
+    each: Callable[[Mapping[str, State]], None] = lambda states: None,
+) -> dict[str, State]:
+    """The states of the runs once none of them lives any more; `each` sees them meanwhile.
+
+    Raises AnswerNo after `timeout_s`, SessionError if a supervisor is needed and cannot start.
+    """
+    began, cared = time.monotonic(), 0.0
+    while True:
+        states = {folder.name: state_of(folder) for folder in folders}
+        each(states)
+        if not any(state.state in LIVE for state in states.values()):
+            return states
+        if time.monotonic() - cared > CARE_S:
+            ensure_supervisor(workspace)
+            cared = time.monotonic()
+        if timeout_s is not None and time.monotonic() - began > timeout_s:
+            alive = ", ".join(name for name, state in states.items() if state.state in LIVE)
+            raise AnswerNo(f"still not ended after {timeout_s:g} s: {alive}")
+        time.sleep(POLL_S)

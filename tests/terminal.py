@@ -1,0 +1,127 @@
+"""A terminal for tests: the program in a pty of its own, its screen kept by pyte."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import pyte
+
+KEYS = {
+    "enter": "\r",
+    "esc": "\x1b",
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "home": "\x1b[H",
+    "end": "\x1b[F",
+    "pgup": "\x1b[5~",
+    "pgdn": "\x1b[6~",
+    "space": " ",
+    "ctrl+c": "\x03",
+}
+
+
+class Terminal:
+    """`command` in a pty of `columns` by `lines`; a context manager that ends it."""
+
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], columns: int, lines: int
+    ) -> None:
+        self.screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self.screen)
+        self.output = b""
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.execvpe(command[0], list(command), dict(environment))
+        self.resize(columns, lines)
+        self.code: int | None = None
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.code is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self.wait(5)
+        os.close(self.master)
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Give the window another size, as a person would."""
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self.screen.resize(lines, columns)
+
+    def press(self, *keys: str) -> None:
+        """Type keys by name, or text as it is."""
+        for key in keys:
+            os.write(self.master, KEYS.get(key, key).encode())
+            if key == "esc":
+                time.sleep(0.15)  # else what follows would be read as one escape sequence
+
+    def read(self, seconds: float) -> bool:
+        """Take in output for at most `seconds`; False once the program's end is closed."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if not select.select([self.master], [], [], left)[0]:
+                break
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:
+                return False
+            if not data:
+                return False
+            self.output += data
+            self._stream.feed(data.replace(b"\x1b[<u", b"").replace(b"\x1b[>25u", b""))
+        return True
+
+    def settle(self, quiet: float = 0.15, most: float = 5.0) -> None:
+        """Take in output until there is none for a while."""
+        end = time.monotonic() + most
+        while time.monotonic() < end:
+            before = len(self.output)
+            self.read(quiet)
+            if len(self.output) == before:
+                return
+
+    def until(self, condition: Callable[[], bool], seconds: float = 15) -> None:
+        """Take in output until `condition` holds; fails with the screen if it never does."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError("not seen in time:\n" + self.text)
+            if not self.read(0.05):
+                break
+
+    def sees(self, *texts: str) -> None:
+        """Wait until all texts are on the screen."""
+        self.until(lambda: all(text in self.text for text in texts))
+
+    @property
+    def text(self) -> str:
+        """The screen's lines."""
+        return "\n".join(self.screen.display)
+
+    def line(self, text: str) -> str:
+        """The first line of the screen that holds `text`."""
+        return next((line for line in self.screen.display if text in line), "")
+
+    def signal(self, number: int) -> None:
+        """Send the program a signal."""
+        os.kill(self.pid, number)
+
+    def wait(self, seconds: float) -> int:
+        """The program's exit code; fails if it does not end in time."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.read(0.02)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+                return self.code
+        raise AssertionError("still running:\n" + self.text)

@@ -1,0 +1,246 @@
+"""The commands that act on runs: exit codes, one JSON document each, and what they do."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_lab import ROOT, TRAINER, Lab, eventually
+
+from sessions import queue
+
+CONSOLE = "import sys; from sessions import launch, replay; from tui import launching\n"
+# the toy trainer stands in for the real one, everywhere a default says so
+CONSOLE += f"toy = {TRAINER!r}; real = launch.launch\n"
+CONSOLE += "launching.launch = lambda *a, **k: real(*a, trainer=toy, validate=False, **k)\n"
+CONSOLE += "replay.replay.__defaults__ = (toy,)\n"
+CONSOLE += "from tui.cli import main; main()\n"
+
+
+class Console:
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+
+    def command(self, *words: str) -> list[str]:
+        place = ["--task", str(self.lab.task), "--workspace", str(self.lab.workspace.root)]
+        return [sys.executable, "-c", CONSOLE, *place, *words]
+
+    def run(self, *words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+        return subprocess.run(
+            self.command(*words), env=env, text=True, capture_output=True, timeout=60,
+            stdin=subprocess.DEVNULL, **options,
+        )  # fmt: skip
+
+    def json(self, *words: str, code: int = 0) -> Any:
+        done = self.run(*words, "--json")
+        assert done.returncode == code, done.stderr + done.stdout
+        assert done.stdout.count("\n") == 1, "more than one document"
+        document = json.loads(done.stdout)
+        assert document["format"] == 1
+        return document
+
+    def fails(self, *words: str, code: int) -> str:
+        """The message of a failure, told as text and as JSON with the same exit code."""
+        text = self.run(*words)
+        assert text.returncode == code and text.stdout == ""
+        assert text.stderr.count("\n") == 1, text.stderr
+        message = self.json(*words, code=code)["error"]["message"]
+        assert message in text.stderr
+        return str(message)
+
+
+@pytest.fixture
+def console(lab: Lab) -> Console:
+    return Console(lab)
+
+
+FAST = ("--steps", "5", "--set", "log_every=1")
+
+
+def test_launch_prints_ids_and_wait_tells_the_end(console: Console) -> None:
+    done = console.run("launch", *FAST, "--kl", "0.1,0.2", "--seeds", "0-1", "--name", "A b")
+    ids = done.stdout.split()
+    assert ids == ["a-b-kl0.1-seed0", "a-b-kl0.1-seed1", "a-b-kl0.2-seed0", "a-b-kl0.2-seed1"]
+    found = console.json("wait", *ids)
+    assert [run["state"] for run in found["runs"]] == ["finished"] * 4
+    listed = console.json("runs", "--evaluate", "0", "--filter", "source=workspace")["runs"]
+    assert {run["sweep"] for run in listed} != {None} and len({r["sweep"] for r in listed}) == 1
+
+
+def test_launch_wait_and_follow(console: Console) -> None:
+    done = console.run("launch", *FAST, "--follow", "--name", "x")
+    assert (done.returncode, done.stdout) == (0, "x\n")
+    assert "step 5/5" in done.stderr and "x: finished" in done.stderr
+    found = console.json("launch", *FAST, "--wait", "--name", "x")
+    assert found["runs"] == [{"id": "x-2", "state": "finished", "reason": None}]
+
+
+def test_dry_run_starts_nothing(console: Console) -> None:
+    found = console.json("launch", "--dry-run", "--kl", "0.1,0.2")
+    assert [run["config"]["kl_coef"] for run in found["runs"]] == [0.1, 0.2]
+    assert found["cores"] >= 1 and found["seconds"] is None
+    assert not console.lab.workspace.root.exists()
+    console.json("launch", *FAST, "--wait")
+    found = console.json("launch", "--dry-run", "--steps", "1000")
+    assert found["seconds"] > 0
+
+
+BAD: dict[str, tuple[tuple[str, ...], int, str]] = {
+    "an unknown setting": (("launch", "--set", "kl_coeff=1"), 2, "kl_coef"),
+    "a word for a number": (("launch", "--kl", "low"), 2, "--kl"),
+    "a negative number": (("launch", "--kl", "-1"), 2, "kl_coef"),
+    "an unknown family": (("launch", "--families", "anvill"), 2, "anvil"),
+    "a weight that is none": (("launch", "--weights", "dune=x"), 2, "dune=x"),
+    "weights and families": (("launch", "--weights", "dune=0", "--families", "dune"), 2, "one"),
+    "a range backwards": (("launch", "--seeds", "3-1"), 2, "3-1"),
+    "a missing wrapper": (("launch", "--wrapper", "/nowhere.py"), 3, "/nowhere.py"),
+    "an unknown run": (("stop", "nobody", "--yes"), 2, "nobody"),
+    "stop without a terminal": (("stop", "reference"), 2, "--yes"),
+    "rm without a terminal": (("rm", "reference"), 2, "--yes"),
+    "rm of a shipped run": (("rm", "reference", "--yes"), 2, "not in this workspace"),
+    "stop of a shipped run": (("stop", "reference", "--yes"), 2, "not started from here"),
+    "resume of a shipped run": (("resume", "reference"), 2, "not started from here"),
+    "clone of what has no config": (("clone", "reference"), 3, "run_config.json"),
+    "a note without text": (("note", "reference", " "), 2, "text"),
+    "a bad pattern": (("logs", "reference", "--grep", "("), 1, "nothing yet"),
+    "add of no folder": (("add", "/nowhere"), 2, "/nowhere"),
+    "an unknown id to restore": (("restore", "nobody"), 2, "trash"),
+    "move of what does not wait": (("jobs", "move", "reference"), 2, "not in the queue"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_failures_are_one_line_or_one_document(case: str, console: Console) -> None:
+    words, code, part = BAD[case]
+    assert part in console.fails(*words, code=code)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("launch",), ("clone", "reference"), ("stop", "x", "--yes"), ("resume", "x"),
+        ("replay", "x"), ("rm", "x", "--yes"), ("restore", "--all"), ("note", "x", "y"),
+        ("tag", "x", "y"), ("add", "/tmp"), ("prune", "--yes"), ("jobs", "pause"), ("jobs", "go"),
+        ("jobs", "move", "x"),
+    ],
+)  # fmt: skip
+def test_read_only_refuses_every_change(words: tuple[str, ...], console: Console) -> None:
+    assert "--read-only" in console.fails("--read-only", *words, code=2)
+    assert not console.lab.workspace.root.exists()
+
+
+def test_stop_resume_rm_restore(console: Console) -> None:
+    (run,) = console.lab.launch("r", steps=400, save_every=10)
+    console.lab.until(run, "running")
+    stopped = console.json("stop", run, "--yes")["stopped"]
+    assert [(one["id"], one["how"]) for one in stopped] == [(run, "ended")]
+    assert console.run("wait", run).returncode == 1, "stopped is not finished"
+    assert console.json("resume", run)["runs"] == [run]
+    assert console.run("wait", run, "--timeout", "30").returncode == 0
+    assert console.json("rm", run, "--yes")["trashed"] == [run]
+    assert console.json("restore")["trash"] == [run]
+    assert console.json("restore", run) == {"format": 1, "restored": [run], "trash": []}
+    assert console.json("prune", "--yes")["freed"] >= 0
+
+
+def test_clone_and_replay(console: Console) -> None:
+    (run,) = console.lab.launch("base", seed=5, steps=10)
+    console.lab.until(run, "finished")
+    cloned = console.run("clone", run, "--kl", "0.7", "--wait")
+    assert cloned.stdout == "base-kl0.7\n" and cloned.returncode == 0
+    listed = console.json("runs", "--evaluate", "0", "--filter", "name=base-kl0.7")["runs"]
+    assert [(r["parent"], r["seed"], r["kl_coef"]) for r in listed] == [(run, 5, 0.7)]
+    same = console.json("replay", run)
+    assert same["same"] is True and same["of"] == run
+    (console.lab.folder(run) / "policy.safetensors").write_text("touched")
+    different = console.json("replay", run, code=1)
+    assert different["differs"] == ["policy.safetensors"]
+
+
+def test_notes_tags_and_their_place_in_runs(console: Console) -> None:
+    console.json("note", "reference", "looks", "odd")
+    assert console.json("tag", "reference", "a", "b")["tags"] == ["a", "b"]
+    assert console.json("tag", "reference", "a", "--remove")["tags"] == ["b"]
+    (listed,) = console.json("runs", "--evaluate", "0", "--filter", "id=reference")["runs"]
+    assert listed["tags"] == ["b"]
+
+
+def test_jobs_pause_move_go(console: Console) -> None:
+    console.json("jobs", "pause")
+    runs = console.run("launch", *FAST, "--seeds", "0-2", "--name", "q").stdout.split()
+    found = console.json("jobs")
+    assert found["paused"] is True
+    assert [(job["id"], job["place"]) for job in found["jobs"]] == [
+        (run, place) for place, run in enumerate(runs, 1)
+    ]
+    console.json("jobs", "move", runs[2], "--to", "1")
+    assert [job["id"] for job in console.json("jobs")["jobs"]] == [runs[2], runs[0], runs[1]]
+    assert "paused" in console.run("jobs").stdout
+    console.json("jobs", "go")
+    assert console.run("wait", *runs).returncode == 0
+    eventually(lambda: not queue.entries(console.lab.workspace))
+    assert console.json("jobs") == {"format": 1, "paused": False, "jobs": []}
+
+
+def test_logs_show_search_and_follow(console: Console) -> None:
+    (run,) = console.lab.launch("r", steps=30)
+    console.lab.until(run, "finished")
+    output = console.lab.folder(run) / "output.log"
+    with open(output, "ab") as file:
+        file.write(b"10%\r\x1b[31m100%\x1b[0m\nTraceback: boom\xff\ntorn")
+    done = console.run("logs", run, "-n", "3")
+    assert done.stdout.splitlines()[1:] == ["100%", "Traceback: boom\ufffd"]
+    assert done.stdout.startswith("step 30/30")
+    assert console.run("logs", run, "--errors").stdout == "Traceback: boom\ufffd\n"
+    found = console.json("logs", run, "--grep", r"step 1\d/", "-n", "2")
+    assert [line["text"][:8] for line in found["lines"]] == ["step 18/", "step 19/"]
+    assert console.fails("logs", run, "--grep", "(", code=2)
+    assert len(console.run("logs", run, "--metrics").stdout.splitlines()) == 30
+
+
+def test_logs_follow_until_the_end(console: Console) -> None:
+    (run,) = console.lab.launch("r", steps=100)
+    done = console.run("logs", run, "--follow")
+    assert done.returncode == 0
+    steps = [int(found) for found in re.findall(r"step (\d+)/100", done.stdout)]
+    assert steps == list(range(1, 101))
+
+
+def test_a_pathological_pattern_in_logs_can_be_interrupted(console: Console) -> None:
+    (run,) = console.lab.launch("r")
+    console.lab.until(run, "finished")
+    with open(console.lab.folder(run) / "output.log", "a") as file:
+        file.write("a" * 10_000 + "\n")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = console.command("logs", run, "--grep", r"(a+)+$(?<=b)")
+    with subprocess.Popen(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        time.sleep(1.5)
+        assert child.poll() is None
+        child.send_signal(signal.SIGINT)
+        assert child.wait(5) == 130
+
+
+def test_doctor_says_what_is_there(console: Console, tmp_path: Path) -> None:
+    done = console.run("doctor", "--json")
+    findings = {item["topic"]: item for item in json.loads(done.stdout)["findings"]}
+    assert {"python", "torch", "cores", "workspace", "disk", "task", "isolation"} <= set(findings)
+    assert findings["workspace"]["level"] == "ok" and findings["terminal"]["level"] == "warn"
+    assert findings["isolation"]["text"]
+    (console.lab.task / "policy" / "config.json").unlink()
+    broken = console.run("doctor")
+    assert broken.returncode == 1 and re.search(r"^bad +task .*config.json", broken.stdout, re.M)
+
+
+def test_control_characters_in_names_stay_out_of_the_terminal(console: Console) -> None:
+    name = "a\x1b]0;title\x07b\x1b[31m"
+    done = console.run("launch", *FAST, "--dry-run", "--name", name)
+    assert "\x1b" not in done.stdout + done.stderr and "\x07" not in done.stdout

@@ -1,0 +1,153 @@
+"""The dashboard as an operator uses it, in a terminal, checked against `runs --json`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from synthetic import SHIPPED, Console, open_terminal, row, write_run
+from terminal import Terminal
+
+SIZES = [(80, 24), (160, 50)]
+SIZE_IDS = ["80x24", "160x50"]
+
+
+def names_on(terminal: Terminal) -> list[str]:
+    """The names in the runs list, from top to bottom."""
+    known = ["reference", *SHIPPED]
+    lines = [line for line in terminal.screen.display if "finished" in line]
+    return [next(name for name in known if f" {name} " in line) for line in lines]
+
+
+def document(console: Console, *words: str) -> list[dict]:
+    return json.loads(console.run("runs", "--json", *words).stdout)["runs"]
+
+
+@pytest.mark.parametrize(("columns", "lines"), SIZES, ids=SIZE_IDS)
+def test_an_operator_finds_compares_and_reads(console: Console, columns: int, lines: int) -> None:
+    runs = document(console)
+    with open_terminal(console, columns, lines) as terminal:
+        terminal.sees("reference", *SHIPPED)
+
+        best = max(runs, key=lambda run: run["balanced"]["proxy"])["name"]
+        terminal.press("o", "balanced.proxy", "enter")
+        terminal.until(lambda: names_on(terminal)[:1] == [best])
+
+        terminal.press(":", "sort by dune.kl", "enter")
+        by_kl = sorted(runs, key=lambda run: -run["families"]["dune"]["kl"]["mean"])
+        terminal.until(lambda: names_on(terminal) == [run["name"] for run in by_kl])
+        terminal.press("S")
+        terminal.until(lambda: names_on(terminal) == [run["name"] for run in by_kl[::-1]])
+        terminal.press("S")
+
+        limit = by_kl[3]["families"]["dune"]["kl"]["mean"]
+        terminal.press("/", f"dune.kl>={limit} !reference", "enter")
+        kept = document(console, "--filter", f"dune.kl>={limit} !reference", "--sort", "-dune.kl")
+        wanted = [run["name"] for run in kept]
+        terminal.until(lambda: names_on(terminal) == wanted)
+        assert len(wanted) >= 3
+
+        terminal.press("home", "space", "space", "space", "home", "enter")
+        terminal.sees("at step", *wanted[:3])
+        terminal.sees("KL" if columns == 160 else "proxy")
+        _reads_values(terminal, console, wanted[:3])
+        terminal.press("q")
+        assert terminal.wait(10) == 0
+
+
+def _reads_values(terminal: Terminal, console: Console, names: list[str]) -> None:
+    """The read-out shows each log's own value at the newest row and at the one before."""
+    last_step = max(SHIPPED[name][1] for name in names)
+    longest = next(name for name in names if SHIPPED[name][1] == last_step)
+    rows = (console.task / "runs" / longest / "log.jsonl").read_text().splitlines()
+    for place, keys in ((-1, ()), (-2, ("left",))):
+        terminal.press(*keys)
+        at = json.loads(rows[place])
+        terminal.sees(f"at step {at['step']}")
+        readout = [line for line in terminal.screen.display if longest in line][-1]
+        assert f"{at['proxy_reward']:.6g}" in readout
+
+
+def test_settings_that_differ_are_named(console: Console) -> None:
+    with open_terminal(console, 120, 30) as terminal:
+        terminal.sees("reference", *SHIPPED)
+        terminal.press("/", "kl002 or kl05", "enter", "home", "space", "space", "enter")
+        terminal.sees("at step")
+        terminal.press("d")
+        terminal.sees("settings in which these runs differ", "kl_coef", "0.02", "0.5", "steps")
+        assert "reward_wrapper" not in terminal.text
+
+
+def test_a_number_is_explained_and_an_empty_cell_too(console: Console) -> None:
+    document(console)
+    with open_terminal(console) as terminal:
+        terminal.sees("reference", *SHIPPED)
+        terminal.press("right", "right", "right", "right", "right", "right", "i")
+        terminal.sees("balanced.proxy of reference", "RM score", "standard error", "4800 samples")
+        terminal.press("esc", "home", "left", "left", "i")
+        terminal.sees("dev.proxy of reference", "none", "no dev_eval.json")
+
+
+def test_columns_are_chosen_and_sideways_reached(console: Console) -> None:
+    document(console)
+    with open_terminal(console) as terminal:
+        terminal.sees("reference", *SHIPPED)
+        assert "fjord" not in terminal.text
+        terminal.press("]")
+        terminal.sees("age", "fjord")
+        terminal.press("[", "c", "space", "down", "space", "enter")
+        terminal.until(lambda: "coef" not in terminal.text and "steps" not in terminal.text)
+
+
+def test_seeds_are_grouped_with_mean_spread_and_n(console: Console) -> None:
+    for seed, proxy in enumerate((1.0, 2.0, 3.0)):
+        write_run(console.workspace / "runs" / f"sweep-{seed}", proxy=proxy, seed=seed, lr=0.5)
+    with open_terminal(console, 120, 30, "--read-only") as terminal:
+        terminal.sees("sweep-0", "sweep-2")
+        terminal.press("g")
+        terminal.sees("sweep-0 (n=3)")
+        assert "sweep-1" not in terminal.text
+        # dev proxies .5, 1, 1.5: mean 1, standard deviation 0.5
+        assert "1.00±0.50" in terminal.line("sweep-0")
+
+
+def test_a_training_run_appears_moves_and_finishes(console: Console) -> None:
+    runs = console.workspace / "runs"
+    runs.mkdir(parents=True)
+    with open_terminal(console, 80, 24, "--read-only") as terminal:
+        terminal.sees("reference", *SHIPPED)
+        folder = write_run(runs / "live", rows=3, finished=False)
+        terminal.sees("live", "running")
+        terminal.press("/", "live", "enter", "enter")
+        terminal.sees("at step 800")
+        with open(folder / "log.jsonl", "a") as log:
+            log.write(json.dumps({**row(3, 3, 800, 1.0, 2.0), "step": 820}) + "\n")
+        terminal.sees("at step 820")
+        (folder / "policy.safetensors").write_bytes(b"weights")
+        terminal.sees("finished")
+
+
+def test_nothing_is_painted_when_nothing_changes(console: Console) -> None:
+    write_run(console.workspace / "runs" / "live", finished=False)
+    with open_terminal(console, 80, 24, "--read-only") as terminal:
+        terminal.sees("live", *SHIPPED)
+        terminal.settle(1.5)
+        before = len(terminal.output)
+        terminal.read(4)
+        assert len(terminal.output) == before
+
+
+def test_rows_and_curves_are_written_to_files(console: Console, tmp_path: Path) -> None:
+    document(console)
+    with open_terminal(console) as terminal:
+        terminal.sees("reference", *SHIPPED)
+        for name in ("rows.csv", "rows.json"):
+            terminal.press("w", *["\x7f"] * 8, str(tmp_path / name), "enter")
+            terminal.sees("written")
+        terminal.press("down", "enter")
+        terminal.sees("at step")
+        terminal.press("w", *["\x7f"] * 10, str(tmp_path / "curves.csv"), "enter")
+        terminal.until(lambda: (tmp_path / "curves.csv").exists())
+        terminal.settle()
+    assert len(json.loads((tmp_path / "rows.json").read_text())["runs"]) == 6
+    assert "dune.kl.se" in (tmp_path / "rows.csv").read_text().splitlines()[0]
+    assert len((tmp_path / "curves.csv").read_text().splitlines()) == 41

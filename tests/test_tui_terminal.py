@@ -1,0 +1,195 @@
+"""The terminal is always given back, nothing goes on alone, and what it cannot do is said."""
+
+import os
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+from synthetic import SHIPPED, Console, open_terminal
+from terminal import Terminal
+
+RESTORED = (b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?25h", b"\x1b[?2004l")
+
+
+def echoes(terminal: Terminal) -> bool:
+    """Whether the terminal is back to typing lines."""
+    flags = termios.tcgetattr(terminal.master)[3]
+    return bool(flags & termios.ECHO) and bool(flags & termios.ICANON)
+
+
+def assert_given_back(terminal: Terminal) -> None:
+    assert all(code in terminal.output for code in RESTORED)
+    last = {code: terminal.output.rindex(code) for code in RESTORED}
+    assert last[b"\x1b[?1049l"] > terminal.output.rindex(b"\x1b[?1049h")
+    assert echoes(terminal)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+def test_a_signal_gives_the_terminal_back(console: Console, sent: signal.Signals) -> None:
+    with open_terminal(console, 80, 24, "--read-only") as terminal:
+        terminal.sees("reference", *SHIPPED)
+        assert not echoes(terminal)
+        terminal.signal(sent)
+        assert terminal.wait(5) == 143
+        assert_given_back(terminal)
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c"])
+def test_leaving_gives_the_terminal_back(console: Console, key: str) -> None:
+    with open_terminal(console, 80, 24, "--read-only") as terminal:
+        terminal.sees("reference", *SHIPPED)
+        terminal.press(key)
+        assert terminal.wait(5) == 0
+        assert_given_back(terminal)
+
+
+def patched(console: Console, patch: str) -> list[str]:
+    """The dashboard's command with some of its code replaced first."""
+    command = console.command("--read-only")
+    command[2] = f"import tui.dashboard as d; d.tune_textual(); {patch}; {command[2]}"
+    return command
+
+
+def start(console: Console, patch: str, **environment: str) -> Terminal:
+    """The dashboard with a patch, in a terminal."""
+    command = patched(console, patch)
+    console.command = lambda *_: command  # type: ignore[method-assign]
+    return open_terminal(console, 80, 24, **environment)
+
+
+def test_a_stuck_event_loop_is_ended_by_force(console: Console) -> None:
+    stuck = "import time, tui.app as a; a.ConsoleApp.action_keys = lambda self: time.sleep(60)"
+    with start(console, stuck) as terminal:
+        terminal.sees("reference", *SHIPPED)
+        terminal.press("?")
+        terminal.settle()
+        terminal.signal(signal.SIGTERM)
+        assert terminal.wait(6) == 143
+        assert_given_back(terminal)
+
+
+def test_an_exception_gives_the_terminal_back(console: Console) -> None:
+    with start(console, "import tui.app as a; a.ConsoleApp.action_keys = lambda self: 1 / 0") as t:
+        t.sees("reference", *SHIPPED)
+        t.press("?")
+        assert t.wait(10) == 1
+        assert_given_back(t)
+        assert b"ZeroDivisionError" in t.output
+
+
+def test_an_error_in_a_worker_is_a_dialog_that_names_its_log(console: Console) -> None:
+    with start(console, "import tui.app as a; a.follow_logs = lambda *x: 1 / 0") as terminal:
+        terminal.sees("Something in the background failed", "division by zero", "dashboard.log")
+        log = next((console.place / "cache").rglob("dashboard.log"))
+        assert "ZeroDivisionError" in log.read_text()
+        terminal.press("esc")
+        terminal.sees(*SHIPPED)
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["", "SIGHUP ignored"])
+def test_a_closed_terminal_ends_it(console: Console, ignored: bool) -> None:
+    patch = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)" if ignored else "pass"
+    terminal = start(console, patch)
+    terminal.sees("reference", *SHIPPED)
+    os.close(terminal.master)
+    end = time.monotonic() + 5
+    while os.waitpid(terminal.pid, os.WNOHANG) == (0, 0):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("how", ["quit", "term", "hang-up"])
+def test_an_evaluation_under_way_ends_with_the_dashboard(console: Console, how: str) -> None:
+    terminal = open_terminal(console, 80, 24, EVALUATE_MODE="hang")
+    terminal.sees("measuring reference (1/6)", *SHIPPED)
+    terminal.until(lambda: console.evaluated() == 1)
+    if how == "quit":
+        terminal.press("q")
+    elif how == "term":
+        terminal.signal(signal.SIGTERM)
+    else:
+        os.close(terminal.master)
+    end = time.monotonic() + 10
+    while os.waitpid(terminal.pid, os.WNOHANG) == (0, 0):
+        if how != "hang-up":
+            terminal.read(0.02)
+        assert time.monotonic() < end
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(console.calls.read_text().split()[0]), 0)
+    assert not list((console.place / "cache").rglob("eval/*"))
+
+
+def test_evaluations_appear_when_they_are_made(console: Console) -> None:
+    with open_terminal(console, 160, 24) as terminal:
+        terminal.sees("reference", *SHIPPED)
+        figures = console.run("runs", "--filter", "name=kl05-s800", "--csv", "--evaluate", "0")
+        terminal.until(lambda: console.evaluated() == 6, 30)
+        terminal.until(lambda: "measuring" not in terminal.text, 30)
+        assert figures.returncode == 0
+        terminal.until(lambda: terminal.line("kl05-s800").count(" - ") < 4)
+
+
+@pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
+def test_no_terminal_is_one_line_and_exit_2(console: Console, stream: str) -> None:
+    master, slave = os.openpty()
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), slave)
+    streams[stream] = subprocess.DEVNULL if stream == "stdin" else subprocess.PIPE
+    child = subprocess.Popen(console.command(), env=console.environment, **streams)
+    assert child.wait(20) == 2
+    os.close(slave)
+    said = child.stderr.read() if child.stderr else os.read(master, 4096)
+    for pipe in (child.stdout, child.stderr):
+        if pipe:
+            pipe.close()
+    os.close(master)
+    assert said.count(b"\n") == 1 and b"needs a terminal" in said
+
+
+def test_a_broken_task_is_said_before_the_screen_is_taken(console: Console) -> None:
+    (console.task / "policy" / "policy.safetensors").unlink()
+    with open_terminal(console) as terminal:
+        assert terminal.wait(10) == 3
+        assert b"1049h" not in terminal.output
+        assert "is broken: policy/policy.safetensors is missing" in terminal.text.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"LANG": "C"}, {"RLHF_TUI_LOOK": "ascii"}], ids=["LANG=C", "ASCII look"]
+)
+def test_ascii_where_the_terminal_has_no_utf8(console: Console, settings: dict[str, str]) -> None:
+    with open_terminal(console, 80, 24, "--read-only", **settings) as terminal:
+        terminal.sees("reference", *SHIPPED)
+        terminal.press("down", "enter")
+        terminal.sees("at step 800")
+        terminal.press("?")
+        terminal.sees("Next metric")
+        terminal.press("esc", "V")
+        terminal.settle()
+        assert terminal.output.isascii()
+        assert "*" in terminal.text  # the curve
+
+
+def test_no_color_sends_no_colour_and_still_shows_the_cursor(console: Console) -> None:
+    with open_terminal(console, 80, 24, "--read-only", NO_COLOR="1") as terminal:
+        terminal.sees("reference", *SHIPPED)
+        terminal.press("down")
+        terminal.settle()
+        assert not any(f"\x1b[{n}".encode() in terminal.output for n in ("38;", "48;"))
+        assert b";38;5" not in terminal.output and b";48;5" not in terminal.output
+        cells = terminal.screen.buffer[4]
+        assert any(cells[column].reverse for column in range(12, 20))
+
+
+def test_torch_is_neither_imported_nor_mapped(console: Console) -> None:
+    with open_terminal(console, 80, 24, "--read-only") as terminal:
+        terminal.sees("reference", *SHIPPED)
+        terminal.press("down", "enter")
+        terminal.sees("at step")
+        with open(f"/proc/{terminal.pid}/maps") as maps:
+            assert "torch" not in maps.read()
+    loaded = "import sys, tui.app; print([m for m in ('torch', 'numpy') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True)
+    assert out.stdout.strip() == "[]"

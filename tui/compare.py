@@ -1,0 +1,33 @@
+"""In which settings runs differ, and their figures side by side, as lines and as a document."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .fields import Run
+from .render import NONE, clean, fit, mix
+from .table import layout
+
+Differences = Sequence[tuple[str, Mapping[str, Any]]]
+
+
+def difference_lines(found: Differences, runs: Mapping[str, Run]) -> list[str]:
+    """A heading of run names, then a line a setting that is not the same in all `runs`."""
+    if len(runs) < 2:
+        return ["Mark other runs (space) to compare them with this one."]
+    if not found:
+        return ["They do not differ in any setting."]
+    keys = list(found[0][1])
+    names = [fit(clean(runs[key]["name"]) if key in runs else key, 20) for key in keys]
+    rows = [["setting", *names]]
+    rows += [[setting, *(shown(values[key]) for key in keys)] for setting, values in found]
+    return layout(rows, None)
+
+
+def shown(value: Any) -> str:
+    """A setting in brief."""
+    if value is None:
+        return NONE
+    if isinstance(value, dict):
+        return mix(value)
+    text = clean(str(value))
+    return fit(text.rsplit("/", 1)[-1], 24)

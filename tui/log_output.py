@@ -1,0 +1,120 @@
+"""What `logs` prints: the last lines, those that match, and those still to come."""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlhf.runlog import LOG_NAME, dumps
+from sessions.evidence import state_of
+from sessions.log_follow import Follower
+from sessions.log_pages import last_page
+from sessions.log_search import Search, checked
+from sessions.log_text import ERRORS
+from sessions.paths import OUTPUT_LOG
+from sessions.states import LIVE
+
+from .acting import narrate
+from .exits import CommandError, Exit
+
+POLL_S = 0.1
+CARE_S = 1.0  # between looks whether the run still lives
+
+
+@dataclass(frozen=True)
+class LogQuery:
+    """What is wanted of a log."""
+
+    lines: int
+    follow: bool = False
+    grep: str | None = None
+    invert: bool = False
+    errors: bool = False
+    metrics: bool = False
+    as_json: bool = False
+
+    @property
+    def pattern(self) -> str | None:
+        return ERRORS if self.errors else self.grep
+
+
+def show_log(folder: Path, query: LogQuery) -> None:
+    """Print what the query asks for. Raises CommandError."""
+    path = _path(folder, query)
+    if query.as_json and query.follow:
+        raise CommandError(Exit.USAGE, "--json is one document: it cannot follow")
+    if query.pattern is not None:
+        checked(query.pattern)
+    lines = _matching(path, query) if query.pattern is not None else _plain(path, folder, query)
+    if query.as_json:
+        rows = [{"offset": offset, "text": text} for offset, text in lines]
+        print(dumps({"format": 1, "run": folder.name, "path": str(path), "lines": rows}))
+        return
+    for _, text in lines:
+        print(text, flush=query.follow)
+
+
+def _path(folder: Path, query: LogQuery) -> Path:
+    """The file to show: output.log, or the metrics where there is no output."""
+    if not query.metrics and (folder / OUTPUT_LOG).exists():
+        return folder / OUTPUT_LOG
+    metrics = folder / LOG_NAME
+    if not metrics.exists() and not query.follow:
+        raise CommandError(Exit.NO, f"{folder.name} has written nothing yet", metrics)
+    if not query.metrics and not query.follow:
+        narrate(f"{folder.name} has no {OUTPUT_LOG}: showing {LOG_NAME}")
+    return metrics if query.metrics or not query.follow else folder / OUTPUT_LOG
+
+
+def _plain(path: Path, folder: Path, query: LogQuery) -> Iterator[tuple[int, str]]:
+    page = last_page(path, query.lines) if path.exists() else []
+    for line in page:
+        yield line.offset, line.text
+    if query.follow:
+        yield from _following(path, folder)
+
+
+def _following(path: Path, folder: Path) -> Iterator[tuple[int, str]]:
+    """Whole lines as they come, until the run has ended and nothing is left."""
+    follower, cared, alive = Follower(path, _end_of(path)), 0.0, True
+    while True:
+        update = follower.poll()
+        if update.restarted:
+            narrate(f"the log was {update.restarted}: reading it from the top")
+        for line in update.lines:
+            yield line.offset, line.text
+        if not update.lines and not alive:
+            return
+        if time.monotonic() - cared > CARE_S:
+            alive, cared = state_of(folder).state in LIVE, time.monotonic()
+        time.sleep(0 if update.more else POLL_S)
+
+
+def _end_of(path: Path) -> int:
+    """Where the first line that is not whole yet begins."""
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, 2)
+            start = max(0, size - (1 << 16))
+            file.seek(start)
+            return start + file.read().rfind(b"\n") + 1
+    except OSError:
+        return 0
+
+
+def _matching(path: Path, query: LogQuery) -> Iterator[tuple[int, str]]:
+    """The last lines that match and, following, those that come; searched in a child."""
+    assert query.pattern is not None
+    search = Search(path, query.pattern, query.invert, query.follow)
+    kept: deque[tuple[int, str]] = deque(maxlen=None if query.follow else query.lines)
+    try:
+        while not search.finished:
+            kept.extend((match.offset, match.text) for match in search.poll())
+            if query.follow:
+                yield from kept
+                kept.clear()
+            time.sleep(POLL_S / 2)
+        yield from kept
+    finally:
+        search.cancel()

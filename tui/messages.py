@@ -1,0 +1,96 @@
+"""The dashboard's vocabulary. Workers post these; handlers in the app change the state.
+
+RunsChanged -> State.take -> panes; Open -> State.open -> Run pane, follower;
+CurvesChanged -> State.curves -> Run pane; Chosen -> panes, follower.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.message import Message
+
+from .curves import Curve
+
+if TYPE_CHECKING:
+    from sessions.catalogue import Listing
+
+
+@dataclass
+class RunsChanged(Message):
+    """A scan found other runs, or other facts of them, than the one before."""
+
+    listing: "Listing"
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest listing matters."""
+        return isinstance(message, RunsChanged)
+
+
+@dataclass
+class CannotList(Message):
+    """The runs cannot be listed at present; empty when they can again."""
+
+    reason: str
+
+
+@dataclass
+class CurvesChanged(Message):
+    """Logs that are shown have grown or were replaced: the new curves by run id."""
+
+    curves: dict[str, Curve]
+
+
+@dataclass
+class Open(Message):
+    """Show this run in the run view."""
+
+    key: str
+
+
+@dataclass
+class Chosen(Message):
+    """Marks, or the run that is open, are others now."""
+
+
+@dataclass
+class Notice(Message):
+    """Something to say once in the status line."""
+
+    text: str
+
+
+@dataclass
+class MeasureAsked(Message):
+    """Make the per-family evaluation of these runs."""
+
+    keys: list[str]
+
+
+@dataclass
+class Measuring(Message):
+    """How far an evaluation is; empty when there is none."""
+
+    text: str
+
+
+@dataclass
+class CompareAsked(Message):
+    """Show in which settings these runs differ."""
+
+    keys: list[str]
+
+
+@dataclass
+class ConfigsRead(Message):
+    """The settings of runs, read from their folders."""
+
+    configs: dict[str, dict[str, Any]]
+
+
+@dataclass
+class WriteAsked(Message):
+    """Write this text to a file."""
+
+    path: Path
+    text: str

@@ -1,0 +1,90 @@
+"""Help and command palette, both made from the bindings: no key is written down twice."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+from textual.app import App
+from textual.binding import ActiveBinding, Binding
+from textual.dom import DOMNode
+from textual.screen import Screen
+
+from .fields import FIELDS
+from .widgets.choices import Choice
+
+
+@dataclass(frozen=True)
+class Command:
+    """Something the palette can do: how it is shown, and the action with where it belongs."""
+
+    choice: Choice
+    call: tuple[str, DOMNode]
+
+
+def _bindings(screen: Screen[object]) -> Iterator[tuple[str, ActiveBinding]]:
+    """(keys as shown, binding) of everything a key does here, one an action."""
+    keys: dict[str, list[str]] = {}
+    kept: dict[str, ActiveBinding] = {}
+    for active in screen.active_bindings.values():
+        if active.binding.description:
+            keys.setdefault(active.binding.action, []).append(shown_key(active.binding))
+            kept.setdefault(active.binding.action, active)
+    for action, active in kept.items():
+        yield " ".join(dict.fromkeys(keys[action])), active
+
+
+_NAMES = {
+    "question_mark": "?",
+    "colon": ":",
+    "slash": "/",
+    "escape": "esc",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+}
+
+
+def shown_key(binding: Binding) -> str:
+    """A key as people write it."""
+    return _NAMES.get(binding.key, binding.key)
+
+
+def help_text(screen: Screen[object]) -> Text:
+    """A line a key: key, what it does."""
+    pairs = [(keys, a.binding.tooltip or a.binding.description) for keys, a in _bindings(screen)]
+    widest = max([len(keys) for keys, _ in pairs] or [0])
+    text = Text()
+    for keys, meaning in sorted(pairs, key=lambda pair: pair[1] in _MOVES):
+        text.append(f"{keys:>{widest}}  ", style="bold").append(f"{meaning}\n")
+    return text.append("\nFilter  ", style="bold").append(_FILTER)
+
+
+def commands(screen: Screen[object], app: App[int], looks: Sequence[str]) -> dict[str, Command]:
+    """Everything that can be done here, by name."""
+    found = []
+    for keys, active in _bindings(screen):
+        about = f"{keys}  {active.binding.tooltip or ''}"
+        choice = Choice(active.binding.action, active.binding.description, about)
+        found.append(Command(choice, (active.binding.action, active.node)))
+    calls = [(f"look('{look}')", f"look: {look}", "") for look in looks]
+    calls += [(f"sort_by('{key}')", f"sort by {key}", f.meaning) for key, f in FIELDS.items()]
+    found += [Command(Choice(call, label, note), (call, app)) for call, label, note in calls]
+    return {command.choice.key: command for command in found}
+
+
+_MOVES = (
+    "Up",
+    "Down",
+    "Page up",
+    "Page down",
+    "First row",
+    "Last row",
+    "First column",
+    "Last column",
+)
+_FILTER = (
+    "terms must all hold; or, !term, ( ); field then : = != < <= > >= ~ and a value; a bare word "
+    "is part of the name. Fields: state kl steps dev.proxy balanced.kl dune.kl dune.proxy.se "
+    "train.kl mix.dune tags nonfinite seed wrapper created and all others of runs --json.\n"
+)

@@ -1,0 +1,25 @@
+"""The panes of the dashboard, in the order of their keys."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .screens.pane import Pane
+from .screens.run import RunPane
+from .screens.runs import RunsPane
+from .state import State
+
+
+@dataclass(frozen=True)
+class PaneKind:
+    """A pane: the key that shows it, its name, how it is made."""
+
+    key: str
+    name: str
+    title: str
+    make: Callable[[State, str, Callable[[str], None]], Pane]
+
+
+PANES = (
+    PaneKind("1", "runs", "Runs", RunsPane),
+    PaneKind("2", "run", "Run", RunPane),
+)

@@ -1,0 +1,129 @@
+"""What runs beside the event loop: listing runs, following logs, measuring. No Textual here.
+
+Each loop gets `post` to hand over what it found, and an event that ends it at once.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .curves import Curve, Follower
+from .render import clean
+
+if TYPE_CHECKING:
+    from sessions.catalogue import Catalogue, Listing
+    from sessions.evaluations import Evaluations
+
+GLANCE_S = 1.0  # between looks at what may be moving
+SCAN_S = 5.0  # between full scans, or more where a scan takes long:
+SCAN_SHARE = 250  # a full scan takes at most one part in so many of the time
+FOLLOW_S = 0.5
+
+
+def watch_runs(
+    catalogue: "Catalogue",
+    post: Callable[["Listing"], None],
+    failed: Callable[[str], None],
+    stop: threading.Event,
+    wake: threading.Event,
+) -> None:
+    """List the runs again and again; `wake` asks for a full scan now."""
+    from sessions.task import TaskError
+
+    due, trouble = 0.0, ""
+    while not stop.is_set():
+        try:
+            began = time.monotonic()
+            if began >= due or wake.is_set():
+                wake.clear()
+                post(catalogue.scan())
+                due = time.monotonic() + max(SCAN_S, SCAN_SHARE * (time.monotonic() - began))
+            elif (listing := catalogue.glance()) is not None:
+                post(listing)
+            now = ""
+        except (TaskError, OSError) as error:
+            now = clean(str(error))
+        if now != trouble:
+            trouble = now
+            failed(now)
+        wake.wait(GLANCE_S)
+
+
+def follow_logs(
+    wanted: Callable[[], Mapping[str, Path]],
+    post: Callable[[dict[str, Curve]], None],
+    stop: threading.Event,
+    wake: threading.Event,
+) -> None:
+    """Read what the wanted runs' logs gained; `wake` asks to look now."""
+    followers: dict[str, tuple[Path, Follower]] = {}
+    while not stop.is_set():
+        wake.clear()
+        logs = wanted()
+        followers = {key: pair for key, pair in followers.items() if logs.get(key) == pair[0]}
+        changed = {}
+        for key, path in logs.items():
+            is_new = key not in followers
+            follower = followers.setdefault(key, (path, Follower(path)))[1]
+            curve = _look(follower, is_new)
+            if curve is not None:
+                changed[key] = curve
+        if changed:
+            post(changed)
+        wake.wait(FOLLOW_S)
+
+
+def _look(follower: Follower, is_new: bool) -> Curve | None:
+    """The new curve; an empty one for a run that has no log (yet)."""
+    try:
+        return follower.look()
+    except OSError:
+        return Curve() if is_new else None
+
+
+def measure(
+    evaluations: "Evaluations",
+    folders: Sequence[tuple[str, Path]],
+    say: Callable[[str], None],
+    cancel: threading.Event,
+) -> list[str]:
+    """Evaluate the runs one after the other; gives back what could not be measured, and why."""
+    from sessions.evaluations import EvaluationError
+
+    failures: list[str] = []
+    for place, (name, folder) in enumerate(folders, start=1):
+        label = f"measuring {clean(name)} ({place}/{len(folders)})"
+        say(label)
+
+        def report(done: int, total: int, label: str = label) -> None:
+            say(f"{label} {100 * done // max(1, total)}%")
+
+        try:
+            evaluations.measure(folder, report, cancel)
+        except EvaluationError as error:
+            if cancel.is_set():
+                break
+            failures.append(f"{clean(name)}: {clean(str(error))}")
+    say("")
+    return failures
+
+
+def read_configs(folders: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
+    """The settings in each run's run_config.json; runs without one are left out."""
+    from rlhf.runlog import CONFIG_NAME
+    from sessions.runfiles import read_object
+
+    read = {key: read_object(folder / CONFIG_NAME, []) for key, folder in folders.items()}
+    return {key: config for key, config in read.items() if config is not None}
+
+
+def write_text(path: Path, text: str) -> str:
+    """Write a file that is not there yet; what to say about it. Raises OSError."""
+    path = path.expanduser()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+    return f"written: {path}"

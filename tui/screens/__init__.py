@@ -1,0 +1,1 @@
+"""The panes of the dashboard and the dialogs over them."""

@@ -1,0 +1,264 @@
+"""Pane 2: the curves of the open run and of all marked ones."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+
+from rlhf.vocab import FAMILIES
+
+from ..columns import COLUMNS, cell
+from ..curves import METRICS, OVERALL
+from ..looks import curve_colour
+from ..messages import Chosen, CompareAsked, Open, WriteAsked
+from ..plotting import Series, glyph
+from ..readout import curves_csv, read_out
+from ..render import clean, fit
+from ..state import Row
+from ..widgets.lines import Lines
+from ..widgets.plot import Plot
+from .dialogs import Ask
+from .pane import Pane
+
+EACH = "each family"
+SCOPES = (OVERALL, *FAMILIES, EACH)
+MOST = len(FAMILIES)  # plots that can be on screen at once
+ROOM_FOR_FOUR = (96, 26)  # cells of the plotting area that four plots need
+ROOM_FOR_SIX = (66, 12)
+
+
+class RunPane(Pane, can_focus=True):
+    """Curves with one cursor through all plots, and what they say at it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "metric(1)", "metric", tooltip="Next metric: proxy, KL, shaped, entropy"),
+        Binding("M", "metric(-1)", "metric back", tooltip="Previous metric"),
+        Binding("v", "scope(1)", "family", tooltip="Next family; after the last, each"),
+        Binding("V", "scope(-1)", "family back", tooltip="Previous family"),
+        Binding("z", "zoom", "one/all", tooltip="One plot large, or as many as there is room for"),
+        Binding("L", "log", "log axis", tooltip="Value axis logarithmic or linear"),
+        Binding("left,h", "cursor(-1)", "back", tooltip="Read the row before"),
+        Binding("right,l", "cursor(1)", "on", tooltip="Read the next row"),
+        Binding("shift+left,pageup", "cursor(-10)", "ten back", tooltip="Read ten rows before"),
+        Binding("shift+right,pagedown", "cursor(10)", "ten on", tooltip="Read ten rows further"),
+        Binding("home", "cursor(-1000000)", "first row", tooltip="Read the first row"),
+        Binding("end,f", "follow", "follow", tooltip="Read the newest row, and stay with it"),
+        Binding("up,k", "other(-1)", "run above", tooltip="Open the run above in the list"),
+        Binding("down,j", "other(1)", "run below", tooltip="Open the run below in the list"),
+        Binding("space", "mark", "mark", tooltip="Mark the open run, so that it stays overlaid"),
+        Binding("d", "differences", "differences", tooltip="Settings in which these runs differ"),
+        Binding("y", "copy", "copy", tooltip="Copy what is read out"),
+        Binding("w", "write", "write", tooltip="Write the curves to a CSV file"),
+        Binding("escape", "app.pane('runs')", "back", tooltip="Back to the list"),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """Facts, plots, read-out."""
+        yield Lines(id="facts")
+        with Container(id="plots"):
+            for number in range(MOST):
+                yield Plot(id=f"plot-{number}")
+        yield Lines(id="readout")
+
+    def on_mount(self) -> None:
+        """Start with one linear plot, at the newest row."""
+        self._log = False
+        self._alone = False
+        self._at: float | None = None  # None follows the newest row
+        self.update()
+
+    def focus_default(self) -> None:
+        """Give the keys to this pane."""
+        self.screen.set_focus(self)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another size may have room for more plots."""
+        self.update()
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    @property
+    def steps(self) -> list[float]:
+        """Every step at which an overlaid run has a row."""
+        curves = [self.state.curves[k] for k in self.state.overlaid() if k in self.state.curves]
+        return sorted({step for curve in curves for step in curve.steps})
+
+    @property
+    def cursor(self) -> float | None:
+        """The step that is read out."""
+        return self._at if self._at is not None else next(reversed(self.steps), None)
+
+    def panels(self) -> list[tuple[str, str]]:
+        """(metric, scope) of each plot that is shown."""
+        metric, scope = self.state.metric, self.state.scope
+        room = self.query_one("#plots").size
+        if scope == EACH:
+            if room.width >= ROOM_FOR_SIX[0] and room.height >= ROOM_FOR_SIX[1]:
+                return [(metric, family) for family in FAMILIES]
+            return [(metric, OVERALL)]
+        if self._alone or room.width < ROOM_FOR_FOUR[0] or room.height < ROOM_FOR_FOUR[1]:
+            return [(metric, scope)]
+        return [(m, scope) for m in METRICS if scope == OVERALL or METRICS[m][2]]
+
+    def update(self) -> None:
+        """Show the open run, or say that none is."""
+        shown = self.state.overlaid()
+        self._legend(shown)
+        panels = self.panels() if shown else []
+        plots = self.query_one("#plots")
+        plots.set_class(len(panels) == 2, "two")
+        plots.set_class(len(panels) == 4, "four")
+        plots.set_class(len(panels) == 6, "six")
+        for number, plot in enumerate(self.query(Plot)):
+            plot.display = number < len(panels)
+            if plot.display:
+                self._fill(plot, panels[number], shown)
+
+    def _fill(self, plot: Plot, panel: tuple[str, str], shown: Sequence[str]) -> None:
+        metric, scope = panel
+        series = []
+        for key in reversed(shown):  # the open run is drawn last, on top
+            curve = self.state.curves.get(key)
+            if curve is not None:
+                ys = curve.series(metric, scope)
+                series.append(Series(self.state.slots[key], curve.steps, ys))
+        here = "▸ " if metric == self.state.metric and len(self.panels()) in (2, 4) else ""
+        title = f"{here}{metric}" if scope == OVERALL else f"{here}{scope} {metric}"
+        unit = f"  {METRICS[metric][1]}, by step"
+        plot.show(title, unit, series, self._log, self.cursor, self.look)
+
+    def _legend(self, shown: Sequence[str]) -> None:
+        facts, readout = self.query_one("#facts", Lines), self.query_one("#readout", Lines)
+        if not shown:
+            facts.show([Text("No run is open. Choose one in Runs (1) and press enter.")])
+            readout.show([])
+            readout.styles.height = 0
+            return
+        facts.show([self._facts(shown[0])])
+        lines = read_out(self.state, shown, self.panels(), self.cursor, self.size.width)
+        most = max(2, self.size.height // 3)
+        if len(lines) > most:
+            lines = [*lines[: most - 1], f"  and {len(lines) - most} more"]
+        readout.styles.height = len(lines)
+        readout.show([self._coloured(n, line, shown) for n, line in enumerate(lines)])
+
+    def _coloured(self, number: int, line: str, shown: Sequence[str]) -> Text:
+        """A line of the read-out, with its run's glyph and colour before it."""
+        if number == 0 or number > len(shown) or line.startswith("  and "):
+            return Text("  " + line if number == 0 else line, style="dim")
+        slot = self.state.slots[shown[number - 1]]
+        mark = glyph(slot, self.look == "ascii")
+        return Text.assemble((f"{mark} ", curve_colour(slot, self.look)), line)
+
+    def _facts(self, key: str) -> Text:
+        run = self.state.runs[key]
+        row = Row(key, (run,))
+        pairs = [(t, cell(row, COLUMNS[k])) for k, t in _FACTS]
+        text = Text.assemble((fit(clean(run["name"]) or key, 40), "bold"))
+        text.append(f"  {cell(row, COLUMNS['state'])}")
+        for title, value in pairs:
+            text.append(f"  {title} ", "dim").append(value)
+        return text.append(f"  {clean(run['reason'] or '')}", "dim")
+
+    def status(self) -> str:
+        """Which metric of which scope, on which axis, at which step."""
+        state, at = self.state, self.cursor
+        if not state.overlaid():
+            return "no run is open"
+        bad = sum(curve.bad_lines for curve in state.curves.values())
+        parts = [f"{state.metric}, {state.scope}", "log" if self._log else "linear"]
+        parts.append("no row yet" if at is None else f"step {at:g}")
+        if self._at is None and at is not None:
+            parts[-1] += " (newest)"
+        if bad:
+            parts.append(f"{bad} bad log lines")
+        return "  ".join(parts)
+
+    # -- what keys do ----------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        self.update()
+        self.say("")
+
+    def action_metric(self, by: int) -> None:
+        names = list(METRICS)
+        if self.state.scope != OVERALL:
+            names = [name for name in names if METRICS[name][2]]
+        place = names.index(self.state.metric) if self.state.metric in names else 0
+        self.state.metric = names[(place + by) % len(names)]
+        self._changed()
+
+    def action_scope(self, by: int) -> None:
+        self.state.scope = SCOPES[(SCOPES.index(self.state.scope) + by) % len(SCOPES)]
+        if self.state.scope != OVERALL and not METRICS[self.state.metric][2]:
+            self.state.metric = "proxy"
+        self._changed()
+
+    def action_zoom(self) -> None:
+        self._alone = not self._alone
+        self._changed()
+
+    def action_log(self) -> None:
+        self._log = not self._log
+        self._changed()
+
+    def action_cursor(self, by: int) -> None:
+        steps, here = self.steps, self.cursor
+        if here is None:
+            return
+        place = bisect_right(steps, here) - 1
+        self._at = steps[max(0, min(place + by, len(steps) - 1))]
+        self._changed()
+
+    def action_follow(self) -> None:
+        self._at = None
+        self._changed()
+
+    def action_other(self, by: int) -> None:
+        keys = [run["id"] for row in self.state.rows() for run in row.runs]
+        here = self.state.open_run
+        place = keys.index(here) + by if here in keys else 0
+        if 0 <= place < len(keys):
+            self.post_message(Open(keys[place]))
+
+    def action_mark(self) -> None:
+        if self.state.open_run:
+            self.state.toggle_marks([self.state.open_run])
+            marked = self.state.open_run in self.state.marks
+            self.post_message(Chosen())
+            self.say("marked" if marked else "unmarked")
+
+    def action_differences(self) -> None:
+        self.post_message(CompareAsked(self.state.overlaid()))
+
+    def action_copy(self) -> None:
+        shown = self.state.overlaid()
+        lines = read_out(self.state, shown, self.panels(), self.cursor, 200)
+        self.app.copy_to_clipboard("\n".join(lines))
+        self.say(f"copied the read-out of {len(shown)} runs")
+
+    async def action_write(self) -> None:
+        hint = "CSV: run, step and every metric, overall and per family"
+        await self.app.push_screen(Ask("write the curves to", "curves.csv", hint), self._write)
+
+    def _write(self, name: str | None) -> None:
+        if name is not None:
+            text = curves_csv(self.state, self.state.overlaid())
+            self.post_message(WriteAsked(Path(name), text))
+
+
+_FACTS = (
+    ("balanced.proxy", "proxy"),
+    ("balanced.kl", "KL"),
+    ("kl_coef", "coef"),
+    ("steps", "steps"),
+    ("mix", "mix"),
+    ("seed", "seed"),
+    ("wrapper", "wrapper"),
+)

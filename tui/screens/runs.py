@@ -1,0 +1,291 @@
+"""Pane 1: the list of runs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from ..columns import COLUMNS, DEFAULT_COLUMNS, PINNED, is_metric
+from ..explain import explain, heading
+from ..export import csv_of, json_of
+from ..filter import FilterError
+from ..messages import Chosen, MeasureAsked, Open, WriteAsked
+from ..render import clean, exact
+from ..widgets.choices import Choice
+from ..widgets.lines import Lines
+from ..widgets.runs_table import RunsTable
+from .dialogs import Ask, Checklist, Picker, Reader, labelled
+from .pane import Pane
+
+CAPTION = "proxy: raw RM score   KL: per-sequence k1 estimate, nats   i explains the cell"
+
+
+class FilterLine(Input):
+    """The line in which a filter is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "submit", "To the rows", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(placeholder="state=running dune.kl>5 or !(name~^kl)", id="filter")
+        self.cursor_blink = False
+        self.display = False
+
+    async def action_submit(self) -> None:
+        """Done typing: before the next key is taken, so no message is posted for it."""
+        self.query_ancestor(RunsPane).keep_filter()
+
+
+class RunsPane(Pane):
+    """The runs, filtered, sorted, marked; enter opens one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "open", tooltip="Show the run's curves"),
+        Binding(
+            "slash", "filter", "filter", key_display="/", tooltip="Show what a filter holds for"
+        ),
+        Binding("space", "mark", "mark", tooltip="Mark the run; marked runs are overlaid"),
+        Binding("s", "sort", "sort", tooltip="Sort by the cursor's column; again: as found"),
+        Binding("S", "reverse", "reverse", tooltip="Reverse the order"),
+        Binding("c", "columns", "columns", tooltip="Choose the columns and their order"),
+        Binding("i", "explain", "explain", tooltip="What this number is, or why it is missing"),
+        Binding("g", "group", "group seeds", tooltip="Seeds of one recipe as mean, spread, n"),
+        Binding("u", "unmark", "unmark all", tooltip="Unmark all runs"),
+        Binding(
+            "e", "measure", "measure", tooltip="Measure the marked runs, or this one, per family"
+        ),
+        Binding("o", "pick_sort", "sort by ...", tooltip="Choose the field to sort by"),
+        Binding("y", "copy", "copy", tooltip="Copy the value under the cursor"),
+        Binding("w", "write", "write", tooltip="Write the rows to a CSV or JSON file"),
+        Binding("p", "problems", "problems", tooltip="What could not be read"),
+        Binding("escape", "back", "back", tooltip="Close the filter, then clear it"),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """The table, a caption, and the filter's line while it is typed."""
+        yield RunsTable()
+        yield Lines(id="caption")
+        yield FilterLine()
+
+    def on_mount(self) -> None:
+        """Nothing to wait for: the rows come by update."""
+        self._before = ""
+        self.query_one("#caption", Lines).show([Text(CAPTION)])
+        self.update()
+
+    @property
+    def table(self) -> RunsTable:
+        """The list itself."""
+        return self.query_one(RunsTable)
+
+    def focus_default(self) -> None:
+        """Give the keys to the table."""
+        self.screen.set_focus(self.table)
+
+    def update(self) -> None:
+        """Show the state's rows."""
+        state = self.state
+        self.table.show(
+            state.rows(),
+            state.columns,
+            state.marks,
+            (state.sort, state.reverse),
+            state.grouped,
+            self._nothing(),
+            state.longest_name,
+        )
+
+    def _nothing(self) -> str:
+        if not self.state.loaded:
+            return self.state.trouble or "looking for runs ..."
+        if self.state.filter:
+            return f"no run matches {self.state.filter}   (esc clears the filter)"
+        return "no runs yet"
+
+    def status(self) -> str:
+        """Counts, filter, order, and where the view stands."""
+        state = self.state
+        first, last, at = self.table.position
+        shown = len(state.rows())
+        parts = [
+            f"{at}/{shown}" if shown == len(state.runs) else f"{at}/{shown} of {len(state.runs)}"
+        ]
+        if shown > last - first + 1:
+            parts[0] += f" (lines {first}-{last})"
+        if state.marks:
+            parts.append(f"{len(state.marks)} marked")
+        if state.filter:
+            parts.append(f"filter {clean(state.filter)}")
+        if state.sort:
+            parts.append(f"by {state.sort} {'▼' if state.reverse else '▲'}")
+        if state.problems:
+            parts.append(f"{len(state.problems)} problems (p)")
+        return "  ".join(parts)
+
+    # -- what keys do ----------------------------------------------------------------------
+
+    def action_open(self) -> None:
+        row = self.table.cursor_row
+        if row is None:
+            return
+        if row.is_group:
+            self.state.marks |= {run["id"]: None for run in row.runs}
+        self.post_message(Open(row.runs[0]["id"]))
+
+    def action_mark(self) -> None:
+        row = self.table.cursor_row
+        if row is not None:
+            self.state.toggle_marks(run["id"] for run in row.runs)
+            self.table.action_move(1)
+            self._chosen()
+
+    def action_unmark(self) -> None:
+        self.state.toggle_marks(list(self.state.marks))
+        self._chosen()
+
+    def _chosen(self) -> None:
+        self.update()
+        self.say("")
+        self.post_message(Chosen())
+
+    def action_sort(self) -> None:
+        self._sort(self.table.cursor_key)
+
+    def _sort(self, key: str | None) -> None:
+        if key is None:
+            return
+        key = "created" if key == "age" else key
+        if key == self.state.sort:
+            self.state.sort_by(None, False)
+        else:
+            self.state.sort_by(key, is_metric(key))
+        self._chosen()
+
+    def on_runs_table_head_clicked(self, event: RunsTable.HeadClicked) -> None:
+        """A click on a heading sorts."""
+        self._sort(event.key)
+
+    def on_runs_table_moved(self, event: RunsTable.Moved) -> None:
+        """The status line names the place."""
+        self.say("")
+
+    def action_reverse(self) -> None:
+        self.state.sort_by(self.state.sort, not self.state.reverse)
+        self._chosen()
+
+    async def action_pick_sort(self) -> None:
+        fields = [f for f in COLUMNS.values() if f.key != "age"]
+        choices = [Choice(field.key, field.key, field.meaning) for field in fields]
+        await self.app.push_screen(Picker("sort by", choices), self._sort)
+
+    def action_group(self) -> None:
+        self.state.group_seeds(not self.state.grouped)
+        self._chosen()
+
+    async def action_columns(self) -> None:
+        chosen = self.state.columns
+        rest = [key for key in DEFAULT_COLUMNS if key not in chosen]
+        rest += [key for key in COLUMNS if key not in chosen and key not in rest]
+        keys = [key for key in [*chosen, *rest] if key not in PINNED]
+        choices = [Choice(key, key, COLUMNS[key].meaning) for key in keys]
+        await self.app.push_screen(Checklist("columns", choices, chosen), self._set_columns)
+
+    def _set_columns(self, keys: list[str] | None) -> None:
+        if keys is not None:
+            self.state.columns = [*PINNED, *(key for key in keys if key not in PINNED)]
+            self._chosen()
+
+    async def action_explain(self) -> None:
+        row, key = self.table.cursor_row, self.table.cursor_key
+        if row is not None and key is not None:
+            field = COLUMNS[key]
+            body = labelled(explain(row, field, self.state.folders))
+            await self.app.push_screen(Reader(heading(row, field), body))
+
+    def action_measure(self) -> None:
+        row = self.table.cursor_row
+        keys = list(self.state.marks) or [run["id"] for run in (row.runs if row else ())]
+        self.post_message(MeasureAsked(keys))
+
+    def action_copy(self) -> None:
+        row, key = self.table.cursor_row, self.table.cursor_key
+        if row is not None and key is not None:
+            value = row.value(COLUMNS[key])
+            text = json.dumps(value) if isinstance(value, dict | list) else exact(value)
+            self.app.copy_to_clipboard(text)
+            self.say(f"copied {text[:60]}")
+
+    async def action_write(self) -> None:
+        hint = ".csv: the columns shown; .json: all facts of the rows shown"
+        await self.app.push_screen(Ask("write the rows to", "runs.csv", hint), self._write)
+
+    def _write(self, name: str | None) -> None:
+        if name is None:
+            return
+        rows = self.state.rows()
+        form: Callable[..., str] = json_of if name.lower().endswith(".json") else csv_of
+        self.post_message(WriteAsked(Path(name), form(rows, self.state.columns)))
+
+    # -- the filter ------------------------------------------------------------------------
+
+    @property
+    def line(self) -> Input:
+        """The filter's line."""
+        return self.query_one("#filter", Input)
+
+    def action_filter(self) -> None:
+        self._before = self.state.filter
+        self.line.value = self.state.filter
+        self.line.display = True
+        self.screen.set_focus(self.line)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter while it is typed; what is not finished yet changes nothing."""
+        event.stop()
+        if self.line.display and self._filtered():
+            self.say("")
+
+    def _filtered(self) -> bool:
+        """Take the line's filter if it can be read; else say why not."""
+        try:
+            self.state.set_filter(self.line.value)
+        except FilterError as error:
+            self.say(clean(str(error)))
+            return False
+        self.update()
+        return True
+
+    def keep_filter(self) -> None:
+        """Back to the rows, with the filter as typed."""
+        if self._filtered():
+            self._close_line()
+            self.post_message(Chosen())
+
+    def _close_line(self) -> None:
+        self.line.display = False
+        self.update()
+        self.screen.set_focus(self.table)
+
+    def action_back(self) -> None:
+        """Out of the filter's line, then out of the filter."""
+        if self.line.display:
+            self._set(self._before)
+            self._close_line()
+        elif self.state.filter:
+            self._set("")
+            self._chosen()
+
+    def _set(self, text: str) -> None:
+        self.state.set_filter(text)
+        self.update()
+
+    async def action_problems(self) -> None:
+        pairs: list[tuple[str, Any]] = [(p["path"], p["message"]) for p in self.state.problems]
+        lines = [(clean(path)[-40:], clean(message)) for path, message in pairs]
+        await self.app.push_screen(Reader("problems", labelled(lines or [("", "none")])))

@@ -1,0 +1,195 @@
+"""What the dashboard knows and what the person chose. A plain class: no Textual here."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from operator import itemgetter
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+from .columns import DEFAULT_COLUMNS
+from .curves import OVERALL, Curve
+from .fields import FIELDS, Field, Run
+from .filter import Test, compile_filter
+from .order import sortable
+from .render import clean, width
+
+if TYPE_CHECKING:
+    from sessions.catalogue import Listing
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the runs list: one run, or the seeds of one recipe."""
+
+    key: str
+    runs: tuple[Run, ...]
+
+    @property
+    def is_group(self) -> bool:
+        return len(self.runs) > 1
+
+    def values(self, field: Field) -> list[Any]:
+        """The field's value in each of the runs that has one."""
+        return [value for run in self.runs if (value := field.get(run)) is not None]
+
+    def value(self, field: Field) -> Any:
+        """The field's value; of a group the mean, or the first value of what is no number."""
+        if not self.is_group:
+            return field.get(self.runs[0])
+        values = self.values(field)
+        return fmean(values) if are_numbers(values) else values[0] if values else None
+
+    def spread(self, field: Field) -> float | None:
+        """Standard deviation over a group's runs; None for fewer than two values."""
+        values = self.values(field)
+        return stdev(values) if len(values) > 1 and are_numbers(values) else None
+
+
+def are_numbers(values: Iterable[Any]) -> bool:
+    """Whether there are values and all are numbers."""
+    values = list(values)
+    return bool(values) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in values
+    )
+
+
+@dataclass
+class State:
+    """Runs, choices and curves. Methods change it; nothing here draws or reads files."""
+
+    runs: dict[str, Run] = field(default_factory=dict)
+    folders: dict[str, Path] = field(default_factory=dict)
+    recipes: dict[str, str | None] = field(default_factory=dict)
+    problems: list[dict[str, str]] = field(default_factory=list)
+    longest_name: int = 0  # cells
+    loaded: bool = False
+    trouble: str = ""  # why the runs cannot be listed at present
+    marks: dict[str, None] = field(default_factory=dict)
+    filter: str = ""
+    sort: str | None = None
+    reverse: bool = False
+    grouped: bool = False
+    columns: list[str] = field(default_factory=lambda: list(DEFAULT_COLUMNS))
+    open_run: str | None = None
+    curves: dict[str, Curve] = field(default_factory=dict)
+    metric: str = "proxy"
+    scope: str = OVERALL
+    slots: dict[str, int] = field(default_factory=dict)
+    _test: Test = field(default=lambda run: True)
+    _sorted: list[Row] | None = None
+    _rows: list[Row] | None = None
+
+    def take(self, listing: "Listing") -> bool:
+        """Take a scan's result; whether anything changed."""
+        runs = {run["id"]: run for run in listing.runs}
+        same = self.loaded and runs == self.runs and list(runs) == list(self.runs)
+        self.loaded = True
+        if same and listing.problems == self.problems and listing.recipes == self.recipes:
+            return False
+        self.runs, self.folders, self.recipes = runs, listing.folders, listing.recipes
+        self.problems = listing.problems
+        self.longest_name = max([width(clean(run["name"])) for run in listing.runs] or [0])
+        self.marks = {key: None for key in self.marks if key in runs}
+        if self.open_run not in runs:
+            self.open_run = None
+        self._give_slots()
+        self._forget_order()
+        return True
+
+    def _forget_order(self) -> None:
+        self._sorted = self._rows = None
+
+    def set_filter(self, text: str) -> None:
+        """Show only the runs that `text` holds for. Raises FilterError and changes nothing."""
+        self._test = compile_filter(text)
+        self.filter = text
+        self._rows = None
+        if self.grouped:
+            self._sorted = None
+
+    def sort_by(self, key: str | None, reverse: bool) -> None:
+        """Sort by a field; None brings back the order in which runs are found."""
+        self.sort, self.reverse = key, reverse
+        self._forget_order()
+
+    def group_seeds(self, grouped: bool) -> None:
+        """Show runs that differ only in the seed as one row."""
+        self.grouped = grouped
+        self._forget_order()
+
+    def rows(self) -> list[Row]:
+        """The rows to show, in order."""
+        if self._sorted is None:
+            self._sorted = self._ordered(self._grouped() if self.grouped else self._single())
+        if self._rows is None:
+            test = self._test
+            self._rows = [row for row in self._sorted if self.grouped or test(row.runs[0])]
+        return self._rows
+
+    def _single(self) -> list[Row]:
+        return [Row(key, (run,)) for key, run in self.runs.items()]
+
+    def _grouped(self) -> list[Row]:
+        groups: dict[str, list[Run]] = {}
+        for key, run in self.runs.items():
+            if self._test(run):
+                groups.setdefault(self.recipes.get(key) or key, []).append(run)
+        return [
+            Row(f"seeds:{key}" if len(g) > 1 else g[0]["id"], tuple(g)) for key, g in groups.items()
+        ]
+
+    def _ordered(self, rows: list[Row]) -> list[Row]:
+        if self.sort is None:
+            return rows[::-1] if self.reverse else rows
+        wanted = FIELDS[self.sort]
+        valued = [(row.value(wanted), row) for row in rows]
+        present = [(sortable(value), row) for value, row in valued if value is not None]
+        present.sort(key=itemgetter(0), reverse=self.reverse)
+        return [row for _, row in present] + [row for value, row in valued if value is None]
+
+    def toggle_marks(self, keys: Iterable[str]) -> None:
+        """Mark the runs; if all are marked already, unmark them."""
+        keys = list(keys)
+        if all(key in self.marks for key in keys):
+            for key in keys:
+                del self.marks[key]
+        else:
+            self.marks |= dict.fromkeys(keys)
+        self._give_slots()
+
+    def overlaid(self) -> list[str]:
+        """The runs whose curves are shown: the open one first, then the marked ones."""
+        first = [self.open_run] if self.open_run else []
+        return [*first, *(key for key in self.marks if key != self.open_run)]
+
+    def open(self, key: str) -> None:
+        """Make `key` the run that the run view shows."""
+        self.open_run = key
+        self._give_slots()
+
+    def _give_slots(self) -> None:
+        """Colours and glyphs: a run keeps its own as long as it is shown."""
+        shown = self.overlaid()
+        self.slots = {key: slot for key, slot in self.slots.items() if key in shown}
+        for key in shown:
+            if key not in self.slots:
+                taken = set(self.slots.values())
+                self.slots[key] = next(n for n in range(len(taken) + 1) if n not in taken)
+
+    def forget_curves(self) -> None:
+        """Drop the curves of runs that are not shown any more."""
+        shown = self.overlaid()
+        self.curves = {key: curve for key, curve in self.curves.items() if key in shown}
+
+
+def differences(configs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """The settings in which the runs differ: (key, value by run), in the order of the keys."""
+    keys = dict.fromkeys(key for config in configs.values() for key in config)
+    rows = [(key, {run: config.get(key) for run, config in configs.items()}) for key in keys]
+    return [(key, values) for key, values in rows if _differ(values.values())]
+
+
+def _differ(values: Iterable[Any]) -> bool:
+    listed = list(values)
+    return any(value != listed[0] for value in listed[1:])

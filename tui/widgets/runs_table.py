@@ -1,0 +1,321 @@
+"""The list of runs: rows drawn when they show, from rows that the pane hands in.
+
+Thousands of rows cost nothing: only the lines on screen are ever made. The cursor stays on its
+run, at its height on the screen, while rows come, go and change their order.
+"""
+
+from collections.abc import Collection, Sequence
+from itertools import groupby
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ..columns import Column, cell, laid_out
+from ..render import clean, pad
+from ..state import Row
+
+HEAD = 2  # lines of the heading
+
+
+class RunsTable(Widget, can_focus=True):
+    """Rows of runs under a heading, with a cursor cell; scrolls in both directions."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "table--head",
+        "table--sorted",
+        "table--row",
+        "table--cursor",
+        "table--cell",
+        "table--mark",
+        "table--good",
+        "table--live",
+        "table--bad",
+        "table--empty",
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home", "edge(-1)", "First row", show=False),
+        Binding("end,G", "edge(1)", "Last row", show=False),
+        Binding("left,h", "across(-1)", "Column to the left", show=False),
+        Binding("right,l", "across(1)", "Column to the right", show=False),
+        Binding("shift+left,[", "across(-99)", "First column", show=False),
+        Binding("shift+right,]", "across(99)", "Last column", show=False),
+    ]
+
+    class Moved(Message):
+        """The cursor is on another row or column."""
+
+    class HeadClicked(Message):
+        """A column's heading was clicked."""
+
+        def __init__(self, key: str) -> None:
+            self.key = key
+            super().__init__()
+
+    def __init__(self) -> None:
+        super().__init__(id="runs-table")
+        self._rows: Sequence[Row] = []
+        self._keys: list[str] = []
+        self._columns: list[Column] = []
+        self._marks: Collection[str] = ()
+        self._sort: tuple[str | None, bool] = (None, False)
+        self._grouped = False
+        self._empty = ""
+        self._longest = 0
+        self._cursor = 0
+        self._column = 1
+        self._top = 0
+        self._first = 2  # the first column shown after the pinned ones
+        self._cells: dict[str, tuple[Row, list[str]]] = {}
+
+    # -- data in ---------------------------------------------------------------------------
+
+    def show(
+        self,
+        rows: Sequence[Row],
+        keys: Sequence[str],
+        marks: Collection[str],
+        sort: tuple[str | None, bool],
+        grouped: bool,
+        empty: str,
+        longest: int,
+    ) -> None:
+        """Show these rows and columns; `empty` is said where there is no row.
+
+        `longest` is the width in cells of the longest name, shown at present or not.
+        """
+        here = self.cursor_row
+        if grouped != self._grouped or list(keys) != self._keys:
+            self._cells.clear()
+        self._keep_cursor(here.key if here else None, rows)
+        self._rows, self._keys, self._marks = rows, list(keys), marks
+        self._sort, self._grouped, self._empty = sort, grouped, empty
+        self._longest = longest
+        self._column = min(self._column, len(keys) - 1)
+        self._lay_out()
+        self.refresh()
+
+    def _keep_cursor(self, key: str | None, rows: Sequence[Row]) -> None:
+        """Move the cursor with its run, and the view with the cursor."""
+        place = next((n for n, row in enumerate(rows) if row.key == key), None)
+        if place is None:
+            place = max(0, min(self._cursor, len(rows) - 1))
+        self._top = max(0, self._top + place - self._cursor)
+        self._cursor = place
+
+    def go_to(self, key: str) -> None:
+        """Put the cursor on the row `key`, if it is shown."""
+        place = next((n for n, row in enumerate(self._rows) if row.key == key), None)
+        if place is not None:
+            self._go(place)
+
+    @property
+    def cursor_row(self) -> Row | None:
+        """The row under the cursor; None if there is no row."""
+        return self._rows[self._cursor] if self._cursor < len(self._rows) else None
+
+    @property
+    def cursor_key(self) -> str | None:
+        """The key of the column under the cursor."""
+        return self._keys[self._column] if self._keys else None
+
+    @property
+    def position(self) -> tuple[int, int, int]:
+        """The first and last row on screen and the row under the cursor, counted from 1."""
+        last = min(len(self._rows), self._top + self._page)
+        return (min(self._top + 1, last), last, min(self._cursor + 1, len(self._rows)))
+
+    # -- geometry --------------------------------------------------------------------------
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.size.height - HEAD)
+
+    def _lay_out(self) -> None:
+        extra = 6 if self._grouped else 0
+        room = max(1, self.size.width - 1)
+        self._columns = laid_out(self._keys, room, self._longest + extra, self._grouped)
+        self._scroll()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Keep the cursor in sight."""
+        if self._keys:
+            self._lay_out()
+
+    def _scroll(self) -> None:
+        """Bring the cursor's row and column into view, moving no further than needed."""
+        highest = max(0, len(self._rows) - self._page)
+        self._top = min(self._top, highest, self._cursor)
+        self._top = max(self._top, self._cursor - self._page + 1)
+        if self._column < 2:
+            self._first = 2
+        self._first = max(2, min(self._first, self._column if self._column > 1 else 2))
+        while self._column >= 2 and self._first < self._column and not self._fits(self._column):
+            self._first += 1
+
+    def _fits(self, column: int) -> bool:
+        shown = [*self._columns[:2], *self._columns[self._first : column + 1]]
+        return 1 + sum(c.width + 1 for c in shown) <= self.size.width + 1
+
+    def _shown(self) -> list[tuple[int, Column]]:
+        numbered = list(enumerate(self._columns))
+        shown: list[tuple[int, Column]] = []
+        room = self.size.width
+        for index, column in [*numbered[:2], *numbered[self._first :]]:
+            if room <= 1 and shown:
+                break
+            shown.append((index, column))
+            room -= column.width + 1
+        if len(shown) > 3 and room < -1:
+            shown.pop()  # a column cut in the middle of its numbers would lie
+        return shown
+
+    # -- drawing ---------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """A heading line, a row, or what is said where there is none."""
+        if self.size.width < 1:
+            return Strip.blank(0)
+        if y < HEAD:
+            strip = self._head(y)
+        elif self._top + y - HEAD < len(self._rows):
+            strip = self._line(self._top + y - HEAD)
+        elif not self._rows and y == HEAD + 1:
+            strip = Strip([Segment(" " + clean(self._empty), self._style("empty"))])
+        else:
+            strip = Strip([])
+        return strip.adjust_cell_length(self.size.width, self.rich_style)
+
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(f"table--{name}")
+
+    def _head(self, y: int) -> Strip:
+        return self._groups() if y == 0 else self._titles()
+
+    def _groups(self) -> Strip:
+        """What neighbouring columns have in common, written once over all of them."""
+        head = self._style("head")
+        segments = [Segment(" ", head)]
+        for group, columns in groupby(self._shown(), key=lambda shown: shown[1].field.group):
+            cells = sum(column.width + 1 for _, column in columns)
+            segments.append(Segment(pad(group.center(cells - 1), cells), head))
+        return Strip(segments)
+
+    def _titles(self) -> Strip:
+        head = self._style("head")
+        segments = [Segment(" ", head)]
+        for _, column in self._shown():
+            by_this = column.key == self._sort[0]
+            arrow = ("▼" if self._sort[1] else "▲") if by_this else ""
+            text = pad(arrow + column.field.title, column.width, right=not column.is_left)
+            segments += [Segment(text, self._style("sorted") if by_this else head)]
+            segments.append(Segment(" ", head))
+        return Strip(segments)
+
+    def _line(self, number: int) -> Strip:
+        row = self._rows[number]
+        here = number == self._cursor
+        base = self._style("cursor") if here else self._style("row")
+        marked = all(run["id"] in self._marks for run in row.runs)
+        mark = "◆" if marked else " "
+        segments = [Segment(mark, base + self._style("mark") if marked and not here else base)]
+        texts = self._texts(row)
+        for index, column in self._shown():
+            style = base
+            if here and index == self._column and self.has_focus:
+                style = self._style("cell")
+            elif column.key == "state" and not here:
+                style = base + self._state_style(row.runs[0]["state"])
+            text = pad(texts[index], column.width, right=not column.is_left)
+            segments += [Segment(text, style), Segment(" ", base)]
+        return Strip(segments)
+
+    def _texts(self, row: Row) -> list[str]:
+        known = self._cells.get(row.key)
+        ages = "age" in self._keys and row.runs[0]["created"]
+        if known and known[0] == row and len(known[1]) == len(self._columns) and not ages:
+            return known[1]
+        texts = [cell(row, column.field) for column in self._columns]
+        if len(self._cells) > 20_000:
+            self._cells.clear()
+        self._cells[row.key] = (row, texts)
+        return texts
+
+    def renew_ages(self) -> None:
+        """Draw again if an age on screen reads differently by now."""
+        shown = self._rows[self._top : self._top + self._page]
+        before = [self._cells[row.key][1] for row in shown if row.key in self._cells]
+        if before != [self._texts(row) for row in shown if row.key in self._cells]:
+            self.refresh()
+
+    def _state_style(self, state: str) -> Style:
+        if state in ("queued", "starting", "running"):
+            return self._style("live")
+        return self._style("good" if state == "finished" else "bad")
+
+    # -- intent out ------------------------------------------------------------------------
+
+    def _go(self, place: int, column: int | None = None) -> None:
+        place = max(0, min(place, len(self._rows) - 1))
+        before, view = self._cursor, (self._top, self._first)
+        self._cursor = place
+        if column is not None:
+            self._column = max(0, min(column, len(self._keys) - 1))
+        self._scroll()
+        if view == (self._top, self._first):
+            for line in {before, place}:
+                self.refresh(Region(0, HEAD + line - self._top, self.size.width, 1))
+        else:
+            self.refresh()
+        self.post_message(self.Moved())
+
+    def action_move(self, by: int) -> None:
+        self._go(self._cursor + by)
+
+    def action_page(self, by: int) -> None:
+        self._top = max(0, self._top + by * self._page)
+        self._go(self._cursor + by * self._page)
+
+    def action_edge(self, direction: int) -> None:
+        self._go(0 if direction < 0 else len(self._rows) - 1)
+
+    def action_across(self, by: int) -> None:
+        self._go(self._cursor, self._column + by)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Three rows down."""
+        self._go(self._cursor + 3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Three rows up."""
+        self._go(self._cursor - 3)
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the cell; a heading asks to sort by its column."""
+        edge = 1
+        for index, column in self._shown():
+            edge += column.width + 1
+            if event.x < edge:
+                if event.y < HEAD:
+                    self.post_message(self.HeadClicked(column.key))
+                elif self._top + event.y - HEAD < len(self._rows):
+                    self._go(self._top + event.y - HEAD, index)
+                return
+
+    def on_focus(self) -> None:
+        """The cursor's cell shows only with the focus."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """The cursor's cell shows only with the focus."""
+        self.refresh()
