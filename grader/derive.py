@@ -6,7 +6,6 @@ interrupted goes on where it stopped.
 
 import json
 import multiprocessing
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -142,7 +141,7 @@ class Derivation:
         context = multiprocessing.get_context("spawn")
         with (
             self.narrator.task("strong reference", len(outs)) as report,
-            ProcessPoolExecutor(cores(), context, initializer=_one_thread) as pool,
+            ProcessPoolExecutor(cores(), context) as pool,
         ):
             jobs = [
                 pool.submit(_train_strong, str(self.layout.root), str(out), seed)
@@ -183,10 +182,6 @@ class Derivation:
         strong = json.loads((self.folder / STRONG / _LEARNED).read_bytes())
         qualities = self._qualities()
         return {"format": 1, "policies": qualities, "strong": strong, "reward_models": models}
-
-
-def _one_thread() -> None:
-    os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def largest_change(before: dict[str, Any], now: dict[str, Any]) -> float:
