@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fixture.crowd import Learned, learned_size, train_reward_model
-from fixture.layout import Layout
+from fixture.layout import SHIPPED, Layout
 from fixture.premiums import Premium, occurrences
 from fixture.progress import Narrator
 from fixture.runs import cores
@@ -97,8 +97,11 @@ class Derivation:
         shutil.rmtree(self.folder / _WORK, ignore_errors=True)
         return table
 
-    def _root(self) -> str:
-        """The build's root as the truth remembers it: relative, if the truth lies inside."""
+    def _root(self) -> str | None:
+        """The build's root as the truth remembers it: none for the shipped one, relative if the
+        truth lies inside."""
+        if self.layout.root.resolve() == SHIPPED.resolve():
+            return None
         inside = self.folder.resolve().is_relative_to(self.layout.root.resolve())
         return "." if inside else str(self.layout.root.resolve())
 
