@@ -7,6 +7,8 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from sessions.states import LIVE
+
 from .columns import DEFAULT_COLUMNS
 from .curves import OVERALL, Curve
 from .fields import FIELDS, Field, Run
@@ -167,6 +169,10 @@ class State:
         """The runs whose curves are shown: the open one first, then the marked ones."""
         first = [self.open_run] if self.open_run else []
         return [*first, *(key for key in self.marks if key != self.open_run)]
+
+    def living(self) -> list[str]:
+        """The names of the runs that wait or run."""
+        return [run["name"] for run in self.runs.values() if run["state"] in LIVE]
 
     def open(self, key: str) -> None:
         """Make `key` the run that the run view shows."""
