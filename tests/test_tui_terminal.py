@@ -37,11 +37,15 @@ def test_a_signal_gives_the_terminal_back(console: Console, sent: signal.Signals
         assert_given_back(terminal)
 
 
-@pytest.mark.parametrize("key", ["q", "ctrl+c"])
-def test_leaving_gives_the_terminal_back(console: Console, key: str) -> None:
+@pytest.mark.parametrize(
+    "keys",
+    [["q"], ["ctrl+c"], [":", "ctrl+c"], ["/", "x", "ctrl+c"]],
+    ids=["q", "ctrl+c", "ctrl+c in a dialog", "ctrl+c in the filter"],
+)
+def test_leaving_gives_the_terminal_back(console: Console, keys: list[str]) -> None:
     with open_terminal(console, 80, 24, "--read-only") as terminal:
         terminal.sees("reference", *SHIPPED)
-        terminal.press(key)
+        terminal.press(*keys)
         assert terminal.wait(5) == 0
         assert_given_back(terminal)
 

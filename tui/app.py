@@ -67,7 +67,8 @@ class ConsoleApp(App[int]):
         ),
         Binding("colon,ctrl+p", "palette", "commands", key_display=":", tooltip="All commands"),
         Binding("question_mark", "keys", "help", key_display="?", tooltip="All keys"),
-        Binding("q,ctrl+q,ctrl+c", "leave", "quit", tooltip="Leave; runs go on without this"),
+        Binding("q", "leave", "quit", tooltip="Leave; runs go on without this"),
+        Binding("ctrl+q,ctrl+c", "leave", "quit", priority=True, tooltip="Leave, from anywhere"),
     ]
 
     def __init__(self, place: "Place", look: str | None = None) -> None:
