@@ -35,6 +35,6 @@ def run_dashboard(place: "Place") -> int:
 def tune_textual() -> None:
     """Settings that Textual reads from the environment when it is imported."""
     # it paints only what changed, at the next of so many ticks a second: a key waits for one
-    os.environ.setdefault("TEXTUAL_FPS", "200")
+    os.environ.setdefault("TEXTUAL_FPS", "500")
     # a terminal here sends an escape sequence in one piece; over a network it may come in two
-    os.environ.setdefault("ESCDELAY", "100" if os.environ.get("SSH_CONNECTION") else "15")
+    os.environ.setdefault("ESCDELAY", "100" if os.environ.get("SSH_CONNECTION") else "8")

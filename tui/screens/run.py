@@ -32,7 +32,7 @@ ROOM_FOR_FOUR = (100, 34)  # cells of the terminal from which on four plots are 
 ROOM_FOR_SIX = (70, 20)
 
 
-class RunPane(Pane, can_focus=True):
+class RunPane(Pane):
     """Curves with one cursor through all plots, and what they say at it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -60,7 +60,9 @@ class RunPane(Pane, can_focus=True):
 
     def compose(self) -> ComposeResult:
         """Facts, plots, read-out."""
-        yield Lines(id="facts")
+        facts = Lines(id="facts")
+        facts.can_focus = True  # a leaf: focusing a container restyles all that is in it
+        yield facts
         with Container(id="plots"):
             for number in range(MOST):
                 yield Plot(id=f"plot-{number}")
@@ -75,7 +77,7 @@ class RunPane(Pane, can_focus=True):
 
     def focus_default(self) -> None:
         """Give the keys to this pane."""
-        self.screen.set_focus(self)
+        self.screen.set_focus(self.query_one("#facts"))
 
     def on_resize(self, event: events.Resize) -> None:
         """Another size may have room for more plots."""
