@@ -1,19 +1,20 @@
 """Stopping ends all of a run; resuming and replaying come out the same."""
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from toy_lab import TRAINER, Lab, eventually
+from toy_lab import TRAINER, Lab, eventually, write_weights
 
 from sessions import queue, trash
 from sessions.added import add, folders, forget
 from sessions.disk import removable, remove, usage
 from sessions.errors import InputError, UsageError
 from sessions.evidence import state_of
-from sessions.identity import members, parse
+from sessions.identity import members, parse, wait_gone
 from sessions.launch import launch_job
 from sessions.progress import expected_seconds, jobs, steps_per_second, sweep_seconds
 from sessions.replay import replay
@@ -21,6 +22,7 @@ from sessions.resume import resume
 from sessions.runfiles import read_object
 from sessions.stop import stop
 from sessions.supervise import ensure_supervisor
+from sessions.supervisor import Supervisor
 from sessions.wait import wait
 
 
@@ -249,3 +251,51 @@ def test_a_hung_up_terminal_does_not_reach_the_run(lab: Lab) -> None:
     process = lab.process(run)
     assert os.getsid(process.pid) == process.pid != os.getsid(0)
     lab.until(run, "finished")
+
+
+def test_a_run_that_lost_its_place_is_not_waited_for(lab: Lab) -> None:
+    queue.pause(lab.workspace, True)
+    (run,) = lab.launch("r")
+    queue.remove(lab.workspace, run)
+    assert wait(lab.workspace, [lab.folder(run)])[run].state == "queued"
+
+
+def test_a_supervisor_that_saw_the_end_does_not_drop_a_run_resumed_meanwhile(lab: Lab) -> None:
+    run = begun(lab)
+    stop(lab.workspace, lab.folder(run))
+    eventually(lambda: not queue.entries(lab.workspace))
+    queue.pause(lab.workspace, True)
+    resume(lab.workspace, lab.folder(run))
+    (entry,) = queue.entries(lab.workspace)
+    assert Supervisor(lab.workspace)._drop(entry) is True
+    assert queue.entries(lab.workspace) == [entry]
+
+
+def test_a_run_can_start_from_another_run_s_policy(lab: Lab) -> None:
+    (first,) = lab.launch("first")
+    lab.until(first, "finished")
+    write_weights(lab.folder(first) / "policy.safetensors", 7)
+    (plan,) = lab.plans("second", policy_init=str(lab.folder(first)))
+    assert plan.inputs["policy_init"]["path"] == str(lab.folder(first))
+    (other,) = lab.plans("third", policy_init=str(lab.task / "policy"))
+    assert plan.inputs["policy_init"]["sha256"] != other.inputs["policy_init"]["sha256"]
+
+
+def test_resume_ends_what_a_killed_run_left_behind(lab: Lab) -> None:
+    orphan = (
+        "import subprocess, sys, time; print(subprocess.Popen(['sleep', '60']).pid, flush=True)"
+    )
+    orphan += "; time.sleep(60)"
+    job = launch_job(lab.workspace, "grade", "o", [sys.executable, "-c", orphan], lab.task)
+    folder = lab.workspace.jobs / job
+    output = folder / "output.log"
+    eventually(lambda: output.exists() and output.read_text().count("\n") == 2)
+    process = parse((read_object(folder / "run.json", []) or {})["process"])
+    assert process is not None
+    for pid in members(process, str(folder))[:2]:
+        os.kill(pid, signal.SIGKILL)
+    eventually(lambda: state_of(folder).state == "lost")
+    assert members(process, str(folder)) != []
+    queue.pause(lab.workspace, True)
+    resume(lab.workspace, folder)
+    assert wait_gone(process, str(folder), 5.0)
