@@ -4,50 +4,30 @@ A scan reads a folder again only when its files changed or the run may still be 
 scanning thousands of settled runs costs a few `stat` calls each.
 """
 
-import gc
-import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
-from rlhf.runlog import CONFIG_NAME, LOG_NAME, replace_file
+from rlhf.runlog import CONFIG_NAME, LOG_NAME
 
 from .evaluations import Evaluations, attach
+from .kept import Entry, Stamp, load, save, stamp_of
 from .meta import Tags
 from .paths import EVAL_DIR, RUN_RECORD, Workspace
 from .rundir import Run, read_run, recipe
 from .runfiles import POLICY_NAME, Problem, read_object
-from .states import LIVE
 from .task import Task
 
 REFERENCE = "reference"
-FORMAT = 1  # of the kept listing; raised when what a run's facts hold changes
 FEW = 200  # runs with tags that are looked at every time, not only by a scan
 KEEP_FROM = 50  # runs from which on a listing is worth keeping between processes
 _MARKS = (RUN_RECORD, CONFIG_NAME, LOG_NAME, POLICY_NAME)  # any of them makes a folder a run
 # whose times tell that a run changed: a file that came, went or was replaced changes its folder
 _SIGNED = ("", LOG_NAME, EVAL_DIR)
 
-Stamp = list[int] | None  # modification time in ns, size
 Where = tuple[Path, str]  # a run's folder and its source
-
-
-class Entry(NamedTuple):
-    """A folder as it was read: its files' stamps, the run, its recipe, what was wrong."""
-
-    stamps: list[Stamp]
-    run: Run
-    recipe: str | None
-    problems: list[Problem]
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether it need not be read again while its stamps stand."""
-        return self.run["state"] not in LIVE and not self.problems
 
 
 @dataclass(frozen=True)
@@ -73,7 +53,7 @@ class Catalogue:
         self.evaluations = Evaluations(task, workspace)
         self._families = task.families()
         self._scope = [str(task.root.absolute()), *self._families]
-        self._seen: dict[str, Entry] = _load(workspace.listing, self._scope)
+        self._seen: dict[str, Entry] = load(workspace.listing, self._scope)
         self._order: list[Where] = []
         self._unsettled: list[Where] = []
         self._parents: list[Stamp] = []
@@ -129,11 +109,11 @@ class Catalogue:
         if len(entries) >= KEEP_FROM and any(
             entry is not self._seen.get(key) for key, entry in entries.items() if entry.is_settled
         ):
-            _save(self.workspace.listing, self._scope, entries)
+            save(self.workspace.listing, self._scope, entries)
 
     def _parent_stamps(self) -> list[Stamp]:
         places = [self.task.runs, self.workspace.runs, self.workspace.added, *self.extra]
-        return [_stamp(str(place)) for place in [*places, *added(self.workspace, [])]]
+        return [stamp_of(str(place)) for place in [*places, *added(self.workspace, [])]]
 
     def _folders(self, problems: list[Problem]) -> Iterator[Where]:
         yield self.task.policy, "shipped"
@@ -152,9 +132,9 @@ class Catalogue:
         """The folder's entry, read anew if need be; None if it holds no run."""
         folder, source = where
         place = str(folder)
-        stamps = [_stamp(f"{place}/{name}") for name in _SIGNED]
+        stamps = [stamp_of(f"{place}/{name}") for name in _SIGNED]
         if source != "workspace":
-            stamps.append(_stamp(str(self.workspace.evaluations)))
+            stamps.append(stamp_of(str(self.workspace.evaluations)))
         known = self._seen.get(place)
         if known and known.stamps == stamps and known.is_settled:
             return known
@@ -223,43 +203,3 @@ def _children(place: Path, problems: list[Problem], missing_is_fine: bool = True
         return
     for name in names:
         yield place / name
-
-
-def _stamp(path: str) -> Stamp:
-    try:
-        stat = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return [stat.st_mtime_ns, stat.st_size]
-
-
-def _load(path: Path, scope: list[str]) -> dict[str, Entry]:
-    """The kept listing; empty if there is none, it is damaged, or it is of another task.
-
-    One line an entry, so that no single step of reading it takes long.
-    """
-    collecting = gc.isenabled()
-    gc.disable()  # else every few hundred of the many small objects cost a collection
-    try:
-        digest, _, payload = path.read_bytes().partition(b"\n")
-        if hashlib.sha256(payload).hexdigest().encode() != digest:
-            return {}
-        head, *lines = payload.splitlines()
-        if json.loads(head) != {"format": FORMAT, "scope": scope}:
-            return {}
-        kept = [json.loads(line) for line in lines]
-        return {folder: Entry(*entry) for folder, *entry in kept}
-    except (OSError, ValueError):
-        return {}
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _save(path: Path, scope: list[str], entries: dict[str, Entry]) -> None:
-    lines = [json.dumps({"format": FORMAT, "scope": scope})]
-    lines += [json.dumps([folder, *entry]) for folder, entry in entries.items()]
-    payload = "\n".join(lines).encode()
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload)

@@ -7,18 +7,18 @@ a number of samples; its key is the hash of all of them, so nothing stale is eve
 import hashlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rlhf.runlog import write_json
 from rlhf.vocab import FAMILIES
 
+from .evaluation_child import EvaluationError, Progress, run_child
 from .paths import EVAL_DIR, Workspace
 from .runfiles import POLICY_NAME, number, read_object
 from .task import Task
@@ -26,14 +26,8 @@ from .task import Task
 PER_FAMILY = 200  # prompts a family, the first of prompts_train
 SAMPLES = 4  # a prompt
 SEED = 0
-END_S = 3.0  # how long a child may take to end when asked, before it is killed
 
 Evaluation = dict[str, Any]
-Progress = Callable[[int, int], None]
-
-
-class EvaluationError(Exception):
-    """The child could not measure a checkpoint; the message is its last line."""
 
 
 class FileHashes:
@@ -123,7 +117,7 @@ class Evaluations:
             raise EvaluationError(f"cannot read {error.filename}: {error.strerror}") from error
         with tempfile.TemporaryDirectory(prefix="rlhf-tui-") as scratch:
             out = Path(scratch) / name
-            _run_child(self._command(policy_dir, out), self._environment(), progress, cancel)
+            run_child(self._command(policy_dir, out), self._environment(), progress, cancel)
             found = read_object(out, [])
         if found is None or not _is_whole(found):
             raise EvaluationError("the evaluation wrote no usable result")
@@ -193,81 +187,3 @@ def attach(run: dict[str, Any], found: Evaluation) -> None:
 
 def _m(value: Mapping[str, Any]) -> dict[str, Any]:
     return {key: number(value.get(key)) for key in ("mean", "se", "n")}
-
-
-def _run_child(
-    command: list[str],
-    environment: dict[str, str],
-    progress: Progress,
-    cancel: threading.Event | None,
-) -> None:
-    """Run to the end, passing on its progress. Raises EvaluationError with its last words."""
-    words = ""
-    with _child(command, environment, cancel) as child:
-        assert child.stderr is not None
-        for line in child.stderr:
-            step = _progress_of(line)
-            if step:
-                progress(*step)
-            elif line.strip():
-                words = line.strip()
-        code = child.wait()
-    if cancel is not None and cancel.is_set():
-        raise EvaluationError("the evaluation was cancelled")
-    if code:
-        raise EvaluationError(words[:300] or f"the evaluation ended with code {code}")
-
-
-def _progress_of(line: str) -> tuple[int, int] | None:
-    """(done, total) of a line `progress K/N`."""
-    word, _, rest = line.strip().partition(" ")
-    done, slash, total = rest.partition("/")
-    if word == "progress" and slash and done.isdigit() and total.isdigit():
-        return int(done), int(total)
-    return None
-
-
-@contextmanager
-def _child(
-    command: list[str], environment: dict[str, str], cancel: threading.Event | None
-) -> Iterator[subprocess.Popen[str]]:
-    """The child in a session of its own, gone when the block is left, however it is left."""
-    child = subprocess.Popen(
-        command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    left = threading.Event()
-    watcher = threading.Thread(target=_end_on, args=(child, cancel, left), daemon=True)
-    if cancel is not None:
-        watcher.start()
-    try:
-        yield child
-    finally:
-        left.set()
-        _end(child)
-        assert child.stderr is not None
-        child.stderr.close()
-
-
-def _end_on(child: "subprocess.Popen[str]", cancel: threading.Event, left: threading.Event) -> None:
-    while not left.is_set():
-        if cancel.wait(0.1):
-            _end(child)
-            return
-
-
-def _end(child: "subprocess.Popen[str]") -> None:
-    """TERM, wait, KILL: the child's whole process group."""
-    for number_, patience in ((15, END_S), (9, None)):
-        if child.poll() is not None:
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, number_)
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(patience)

@@ -231,13 +231,13 @@ async def test_cursor_marks_sort_and_scroll_stay_while_rows_change(console: Cons
         app.action_sort_by("dev.proxy")
         table.go_to("run-20")
         await pilot.press("space", "up")
-        line = table._cursor - table._top
+        line = table.view.row - table.view.top
         for number in range(5):
             write_run(runs / f"new-{number}", proxy=50.0 + number, rows=2)
         await seen(app, pilot, lambda: "new-4" in app.state.runs)
         await pilot.pause(0.1)
         assert table.cursor_row.key == "run-20"
-        assert table._cursor - table._top == line
+        assert table.view.row - table.view.top == line
         assert list(app.state.marks) == ["run-20"]
         assert app.state.rows()[0].key == "new-4"
 
@@ -249,7 +249,7 @@ async def test_only_whole_columns_are_shown(console: Console) -> None:
         table = app.pane.table  # type: ignore[attr-defined]
         for width in range(40, 130, 7):
             await pilot.resize_terminal(width, 20)
-            cells = 1 + sum(column.width + 1 for _, column in table._shown())
+            cells = 1 + sum(column.width + 1 for _, column in table.view.shown())
             assert cells <= width + 1
 
 

@@ -81,7 +81,7 @@ def test_an_exception_gives_the_terminal_back(console: Console) -> None:
 
 
 def test_an_error_in_a_worker_is_a_dialog_that_names_its_log(console: Console) -> None:
-    with start(console, "import tui.app as a; a.follow_logs = lambda *x: 1 / 0") as terminal:
+    with start(console, "import tui.background as a; a.follow_logs = lambda *x: 1 / 0") as terminal:
         terminal.sees("Something in the background failed", "division by zero", "dashboard.log")
         log = next((console.place / "cache").rglob("dashboard.log"))
         assert "ZeroDivisionError" in log.read_text()

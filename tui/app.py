@@ -1,13 +1,8 @@
 """The dashboard's shell: panes by key, workers that post, handlers that change the state."""
 
 import gc
-import threading
 import time
-import traceback
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import events
@@ -19,14 +14,15 @@ from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 
 from rlhf.runlog import LOG_NAME
-from sessions.evaluations import END_S
 
+from .background import Background, Work
+from .bars import status_line, tabs_line
 from .columns import is_metric
 from .compare import difference_lines
 from .driver import ConsoleDriver
 from .exits import Exit
 from .looks import LOOKS, THEMES
-from .measuring import worth_measuring
+from .measure_desk import MeasureDesk
 from .messages import (
     CannotList,
     Chosen,
@@ -42,8 +38,7 @@ from .messages import (
 )
 from .palette import commands, help_text
 from .panes import PANES
-from .pollers import follow_logs, measure, read_configs, watch_runs, write_text
-from .render import clean, fit, pad, width
+from .render import clean
 from .screens.dialogs import Picker, Reader, labelled
 from .screens.pane import Pane
 from .state import State, differences
@@ -56,7 +51,6 @@ if TYPE_CHECKING:
 NOTICE_S = 6.0
 AGES_S = 20.0  # between looks at whether an age reads differently
 SHORT = 16  # lines below which captions give way to rows
-EVALUATED_UNASKED = 24  # runs that are measured without being asked for
 
 
 class ConsoleApp(App[int]):
@@ -82,14 +76,9 @@ class ConsoleApp(App[int]):
         self.state = State()
         self.look = look
         self.animation_level = "none"
-        self._stop = threading.Event()
-        self._wake_list, self._wake_logs = threading.Event(), threading.Event()
-        self._followed: dict[str, Path] = {}
+        self.background = Background(place, self.post_message, self._work)
         self._notice: tuple[str, float] = ("", 0.0)
-        self._measuring = ""
-        self._nothing_measured = threading.Event()
-        self._nothing_measured.set()
-        self._measured_unasked = False
+        self.desk = MeasureDesk(self.state, self.background, place.read_only)
         self._current = PANES[0].name
 
     # -- shell -----------------------------------------------------------------------------
@@ -114,9 +103,8 @@ class ConsoleApp(App[int]):
         if isinstance(driver, ConsoleDriver):
             driver.ascii = self.look == "ascii"
             driver.on_end = self._end
-            driver.last_will = self._last_will
-        self._work("list", self._watch)
-        self._work("follow", self._follow)
+            driver.last_will = self.background.end_now
+        self.background.start()
         self.set_interval(AGES_S, lambda: self.query_one(RunsTable).renew_ages())
         self.pane.focus_default()
         self._bars()
@@ -147,30 +135,14 @@ class ConsoleApp(App[int]):
     def _bars(self) -> None:
         """The lines above and below the pane."""
         room = self.size.width
-        tabs = Text(no_wrap=True)
-        for kind in PANES:
-            here = kind.name == self._current
-            tabs.append(f" {kind.key} {kind.title} ", style="reverse bold" if here else "")
         where = "/".join(self.place.task.absolute().parts[-2:])
         title = f"{'read-only  ' if self.place.read_only else ''}task {where} "
-        rest = room - width(tabs.plain)
-        tabs.append(pad(fit(clean(title), rest), max(0, rest), right=True), style="dim")
-        base = self.screen_stack[0]
-        base.query_one("#tabs", Lines).show([tabs])
-        base.query_one("#status", Lines).show([self._status(room)])
-
-    def _status(self, room: int) -> Text:
         notice = self._notice[0] if time.monotonic() < self._notice[1] else ""
-        said = notice or self.state.trouble or self._measuring
-        left = f" {said}" if said else f" {self.pane.status()}"
-        if said and self.pane.status() and len(left) < room // 3:
-            left += f"   {self.pane.status()}"
-        hints = "? keys  : commands  q quit "
-        spare = room - width(left) - 2
-        if spare < len(hints):
-            hints = "? keys " if spare >= 7 else ""
-        text = Text(fit(left, room), style="bold" if said else "", no_wrap=True)
-        return text.append(" " * max(0, room - width(text.plain) - len(hints))).append(hints, "dim")
+        said = notice or self.state.trouble or self.desk.text
+        base = self.screen_stack[0]
+        tabs = tabs_line(PANES, self._current, title, room)
+        base.query_one("#tabs", Lines).show([tabs])
+        base.query_one("#status", Lines).show([status_line(said, self.pane.status(), room)])
 
     async def on_event(self, event: events.Event) -> None:
         """Keys are taken one at a time; everything else goes Textual's way."""
@@ -194,53 +166,18 @@ class ConsoleApp(App[int]):
 
     # -- workers ---------------------------------------------------------------------------
 
-    def _work(self, group: str, work: Callable[[], Any]) -> None:
+    def _work(self, group: str, work: Work) -> None:
         self.run_worker(work, name=group, group=group, thread=True, exit_on_error=False)
-
-    def _watch(self) -> None:
-        catalogue = self.place.catalogue()
-        watch_runs(
-            catalogue,
-            lambda listing: self._post(RunsChanged(listing)),
-            lambda reason: self._post(CannotList(reason)),
-            self._stop,
-            self._wake_list,
-        )
-
-    def _follow(self) -> None:
-        follow_logs(
-            lambda: self._followed,
-            lambda curves: self._post(CurvesChanged(curves)),
-            self._stop,
-            self._wake_logs,
-        )
-
-    def _post(self, message: Any) -> None:
-        if not self._stop.is_set():
-            self.post_message(message)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A worker that failed is told in a dialog that names its log."""
         error = event.worker.error
         if event.state is not WorkerState.ERROR or error is None:
             return
-        where = self._record(event.worker.name, error)
+        where = self.background.record(event.worker.name, error)
         facts = [("what", event.worker.name), ("error", clean(str(error)) or type(error).__name__)]
-        body = labelled([*facts, ("its log", clean(str(where)))])
+        body = labelled([*facts, ("its log", clean(where))])
         self.push_screen(Reader("Something in the background failed", body))
-
-    def _record(self, name: str, error: BaseException) -> str:
-        from sessions.paths import Workspace
-
-        log = Workspace(self.place.workspace).dashboard_log
-        try:
-            log.parent.mkdir(parents=True, exist_ok=True)
-            with open(log, "a", encoding="utf-8", errors="replace") as file:
-                file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {name}\n")
-                traceback.print_exception(error, file=file)
-        except OSError as failed:
-            return f"could not be written: {failed.strerror}"
-        return str(log)
 
     # -- messages --------------------------------------------------------------------------
 
@@ -254,7 +191,7 @@ class ConsoleApp(App[int]):
         self._follow_chosen()
         self.pane.update()
         self._bars()
-        self._measure_unasked()
+        self.desk.unasked()
 
     def on_cannot_list(self, message: CannotList) -> None:
         """What keeps the runs from being listed, until they can be again."""
@@ -283,9 +220,8 @@ class ConsoleApp(App[int]):
 
     def _follow_chosen(self) -> None:
         folders = self.state.folders
-        self._followed = {key: folders[key] / LOG_NAME for key in self.state.overlaid()}
+        self.background.follow({key: folders[key] / LOG_NAME for key in self.state.overlaid()})
         self.state.forget_curves()
-        self._wake_logs.set()
 
     def on_notice(self, message: Notice) -> None:
         """What a worker has to say."""
@@ -300,57 +236,16 @@ class ConsoleApp(App[int]):
 
     def on_measure_asked(self, message: MeasureAsked) -> None:
         """Measure the runs, one at a time, in a child process."""
-        runs = [self.state.runs[key] for key in message.keys if key in self.state.runs]
-        if self.place.read_only:
-            self.say("--read-only: nothing is measured")
-        elif self._measuring:
-            self.say("already measuring: wait until it is done")
-        elif not (missing := worth_measuring(runs, self.state.folders)):
-            self.say("nothing to measure: it has its figures, or no final weights")
-        else:
-            self._measure([run["id"] for run in missing])
-
-    def _measure_unasked(self) -> None:
-        """At the start: the runs that could have figures and have none."""
-        if self._measured_unasked or self.place.read_only:
-            return
-        self._measured_unasked = True
-        missing = worth_measuring(self.state.runs.values(), self.state.folders)
-        if missing:
-            self._measure([run["id"] for run in missing[:EVALUATED_UNASKED]])
-
-    def _measure(self, keys: list[str]) -> None:
-        runs = [self.state.runs[key] for key in keys if key in self.state.runs]
-        folders = [(run["name"], self.state.folders[run["id"]]) for run in runs]
-        self._measuring = "measuring"
-        self._work("measure", partial(self._measure_all, folders))
-
-    def _measure_all(self, folders: list[tuple[str, Path]]) -> None:
-        def say(text: str) -> None:
-            self._post(Measuring(text))
-            self._wake_list.set()
-
-        self._nothing_measured.clear()
-        try:
-            failures = measure(self.place.evaluations(), folders, say, self._stop)
-        finally:
-            self._nothing_measured.set()
-        if failures:
-            self._post(Notice(f"not measured: {failures[0]}"))
+        self.say(self.desk.asked(message.keys))
 
     def on_measuring(self, message: Measuring) -> None:
         """How far the evaluation is."""
-        self._measuring = message.text
+        self.desk.text = message.text
         self._bars()
 
     def on_compare_asked(self, message: CompareAsked) -> None:
         """Read the settings in a worker; the dialog follows."""
-        folders = {key: self.state.folders[key] for key in message.keys}
-
-        def read() -> None:
-            self._post(ConfigsRead(read_configs(folders)))
-
-        self._work("compare", read)
+        self.background.read_configs({key: self.state.folders[key] for key in message.keys})
 
     def on_configs_read(self, message: ConfigsRead) -> None:
         """In which settings the runs differ."""
@@ -360,20 +255,11 @@ class ConsoleApp(App[int]):
         self.push_screen(Reader("settings in which these runs differ", body))
 
     def on_write_asked(self, message: WriteAsked) -> None:
-        """Write a file in a worker and say what became of it."""
+        """Write a file in a worker, which says what became of it."""
         if self.place.read_only:
             self.say("--read-only: nothing is written")
-            return
-
-        def write() -> None:
-            try:
-                said = write_text(message.path, message.text)
-            except (OSError, ValueError) as error:
-                reason = getattr(error, "strerror", None) or str(error)
-                said = f"not written: {message.path}: {reason}"
-            self._post(Notice(clean(said)))
-
-        self._work("write", write)
+        else:
+            self.background.write(message.path, message.text)
 
     # -- what keys do ----------------------------------------------------------------------
 
@@ -413,19 +299,9 @@ class ConsoleApp(App[int]):
         self._end(Exit.OK)
 
     def _end(self, code: int) -> None:
-        self._end_workers()
+        self.background.end()
         self.exit(code)
-
-    def _end_workers(self) -> None:
-        self._stop.set()
-        self._wake_list.set()
-        self._wake_logs.set()
-
-    def _last_will(self) -> None:
-        """The event loop will not run again: see to it that no child is left behind."""
-        self._end_workers()
-        self._nothing_measured.wait(2 * END_S)
 
     def on_unmount(self) -> None:
         """However it ends, nothing goes on beside it."""
-        self._end_workers()
+        self.background.end()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .fields import Run
-from .render import NONE, clean, fit, mix
+from .render import clean, fit, mix
 from .table import layout
 
 Differences = Sequence[tuple[str, Mapping[str, Any]]]
@@ -26,7 +26,7 @@ def difference_lines(found: Differences, runs: Mapping[str, Run]) -> list[str]:
 def shown(value: Any) -> str:
     """A setting in brief."""
     if value is None:
-        return NONE
+        return "default"
     if isinstance(value, dict):
         return mix(value)
     text = clean(str(value))

@@ -16,22 +16,21 @@ if TYPE_CHECKING:
 Report = Callable[[str, int, int], None]  # a run's name, units done, units in all
 
 
+def lacks_figures(run: Run) -> bool:
+    """Whether a run has ended and has no per-family figures."""
+    return run["balanced"] is None and run["state"] in ("finished", "stopped")
+
+
 def worth_measuring(runs: Iterable[Run], folders: Mapping[str, Path]) -> list[Run]:
     """The runs that have their final weights but no per-family figures."""
     from sessions.runfiles import has_policy
 
-    return [
-        run
-        for run in runs
-        if run["balanced"] is None
-        and run["state"] in ("finished", "stopped")
-        and has_policy(folders[run["id"]])
-    ]
+    return [run for run in runs if lacks_figures(run) and has_policy(folders[run["id"]])]
 
 
 def measure_missing(catalogue: "Catalogue", listing: "Listing", most: int) -> "Listing":
     """The listing with up to `most` missing evaluations made; what fails is a problem."""
-    from sessions.evaluations import EvaluationError
+    from sessions.evaluation_child import EvaluationError
 
     missing = worth_measuring(listing.runs, listing.folders)
     if not missing[:most]:

@@ -91,7 +91,7 @@ def measure(
     cancel: threading.Event,
 ) -> list[str]:
     """Evaluate the runs one after the other; gives back what could not be measured, and why."""
-    from sessions.evaluations import EvaluationError
+    from sessions.evaluation_child import EvaluationError
 
     failures: list[str] = []
     for place, (name, folder) in enumerate(folders, start=1):

@@ -16,7 +16,7 @@ from .table import layout
 if TYPE_CHECKING:
     from sessions.paths import Workspace
 
-_SETTINGS = ("kl_coef", "steps", "mix", "wrapper", "seed", "parent", "sweep", "tags")
+_SETTINGS = ("kl_coef", "steps", "mix", "wrapper", "parent", "sweep", "tags")
 _WHEN = ("created", "started", "ended")
 
 
@@ -37,7 +37,8 @@ def fact_lines(found: Mapping[str, Any]) -> Iterator[str]:
     row = Row(found["id"], (dict(found),))
     state = cell(row, COLUMNS["state"])
     yield f"{clean(found['name'])}  {state}  {clean(found['reason'] or '')}".rstrip()
-    pairs = [(FIELDS[key].key, in_full(found[key])) for key in _SETTINGS if found[key] is not None]
+    pairs = [(FIELDS[key].key, in_full(found[key])) for key in _SETTINGS if found[key]]
+    pairs.append(("seed", exact(found["seed"])))
     pairs += [(key, found[key]) for key in _WHEN if found[key]]
     pairs += [(key, exact(found[key])) for key in ("host", "pid", "folder") if found[key]]
     if found["command"]:

@@ -13,14 +13,11 @@ from textual.containers import Container
 
 from rlhf.vocab import FAMILIES
 
-from ..columns import COLUMNS, cell
 from ..curves import METRICS, OVERALL
-from ..looks import curve_colour
+from ..legend import facts_line, legend_lines
 from ..messages import Chosen, CompareAsked, Open, WriteAsked
-from ..plotting import Series, glyph
+from ..plotting import Series
 from ..readout import curves_csv, read_out
-from ..render import clean, fit
-from ..state import Row
 from ..widgets.lines import Lines
 from ..widgets.plot import Plot
 from .dialogs import Ask
@@ -28,9 +25,10 @@ from .pane import Pane
 
 EACH = "each family"
 SCOPES = (OVERALL, *FAMILIES, EACH)
+NOTHING_OPEN = "No run is open. Choose one in Runs (1) and press enter."
 MOST = len(FAMILIES)  # plots that can be on screen at once
-ROOM_FOR_FOUR = (96, 26)  # cells of the plotting area that four plots need
-ROOM_FOR_SIX = (66, 12)
+ROOM_FOR_FOUR = (100, 34)  # cells of the terminal from which on four plots are shown
+ROOM_FOR_SIX = (70, 20)
 
 
 class RunPane(Pane, can_focus=True):
@@ -97,7 +95,8 @@ class RunPane(Pane, can_focus=True):
     def panels(self) -> list[tuple[str, str]]:
         """(metric, scope) of each plot that is shown."""
         metric, scope = self.state.metric, self.state.scope
-        room = self.query_one("#plots").size
+        # the terminal's size: a pane's own is nothing while it is being laid out
+        room = self.app.size
         if scope == EACH:
             if room.width >= ROOM_FOR_SIX[0] and room.height >= ROOM_FOR_SIX[1]:
                 return [(metric, family) for family in FAMILIES]
@@ -135,36 +134,16 @@ class RunPane(Pane, can_focus=True):
 
     def _legend(self, shown: Sequence[str]) -> None:
         facts, readout = self.query_one("#facts", Lines), self.query_one("#readout", Lines)
-        if not shown:
-            facts.show([Text("No run is open. Choose one in Runs (1) and press enter.")])
-            readout.show([])
-            readout.styles.height = 0
-            return
-        facts.show([self._facts(shown[0])])
-        lines = read_out(self.state, shown, self.panels(), self.cursor, self.size.width)
-        most = max(2, self.size.height // 3)
+        facts.show([facts_line(self.state, shown[0])] if shown else [Text(NOTHING_OPEN)])
+        lines = self._read_out(self.app.size.width) if shown else []
+        most = max(2, self.app.size.height // 3)
         if len(lines) > most:
-            lines = [*lines[: most - 1], f"  and {len(lines) - most} more"]
+            lines = [*lines[: most - 1], f"  and {len(lines) - most + 1} more"]
         readout.styles.height = len(lines)
-        readout.show([self._coloured(n, line, shown) for n, line in enumerate(lines)])
+        readout.show(legend_lines(self.state, shown, lines, self.look))
 
-    def _coloured(self, number: int, line: str, shown: Sequence[str]) -> Text:
-        """A line of the read-out, with its run's glyph and colour before it."""
-        if number == 0 or number > len(shown) or line.startswith("  and "):
-            return Text("  " + line if number == 0 else line, style="dim")
-        slot = self.state.slots[shown[number - 1]]
-        mark = glyph(slot, self.look == "ascii")
-        return Text.assemble((f"{mark} ", curve_colour(slot, self.look)), line)
-
-    def _facts(self, key: str) -> Text:
-        run = self.state.runs[key]
-        row = Row(key, (run,))
-        pairs = [(t, cell(row, COLUMNS[k])) for k, t in _FACTS]
-        text = Text.assemble((fit(clean(run["name"]) or key, 40), "bold"))
-        text.append(f"  {cell(row, COLUMNS['state'])}")
-        for title, value in pairs:
-            text.append(f"  {title} ", "dim").append(value)
-        return text.append(f"  {clean(run['reason'] or '')}", "dim")
+    def _read_out(self, room: int) -> list[str]:
+        return read_out(self.state, self.state.overlaid(), self.panels(), self.cursor, room)
 
     def status(self) -> str:
         """Which metric of which scope, on which axis, at which step."""
@@ -239,8 +218,7 @@ class RunPane(Pane, can_focus=True):
 
     def action_copy(self) -> None:
         shown = self.state.overlaid()
-        lines = read_out(self.state, shown, self.panels(), self.cursor, 200)
-        self.app.copy_to_clipboard("\n".join(lines))
+        self.app.copy_to_clipboard("\n".join(self._read_out(200)))
         self.say(f"copied the read-out of {len(shown)} runs")
 
     async def action_write(self) -> None:
@@ -251,14 +229,3 @@ class RunPane(Pane, can_focus=True):
         if name is not None:
             text = curves_csv(self.state, self.state.overlaid())
             self.post_message(WriteAsked(Path(name), text))
-
-
-_FACTS = (
-    ("balanced.proxy", "proxy"),
-    ("balanced.kl", "KL"),
-    ("kl_coef", "coef"),
-    ("steps", "steps"),
-    ("mix", "mix"),
-    ("seed", "seed"),
-    ("wrapper", "wrapper"),
-)

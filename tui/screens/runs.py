@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from ..bars import runs_status
 from ..columns import COLUMNS, DEFAULT_COLUMNS, PINNED, is_metric
 from ..explain import explain, heading
 from ..export import csv_of, json_of
@@ -17,29 +18,13 @@ from ..filter import FilterError
 from ..messages import Chosen, MeasureAsked, Open, WriteAsked
 from ..render import clean, exact
 from ..widgets.choices import Choice
+from ..widgets.filter_line import FilterLine
 from ..widgets.lines import Lines
 from ..widgets.runs_table import RunsTable
 from .dialogs import Ask, Checklist, Picker, Reader, labelled
 from .pane import Pane
 
 CAPTION = "proxy: raw RM score   KL: per-sequence k1 estimate, nats   i explains the cell"
-
-
-class FilterLine(Input):
-    """The line in which a filter is typed."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "submit", "To the rows", show=False),
-    ]
-
-    def __init__(self) -> None:
-        super().__init__(placeholder="state=running dune.kl>5 or !(name~^kl)", id="filter")
-        self.cursor_blink = False
-        self.display = False
-
-    async def action_submit(self) -> None:
-        """Done typing: before the next key is taken, so no message is posted for it."""
-        self.query_ancestor(RunsPane).keep_filter()
 
 
 class RunsPane(Pane):
@@ -71,7 +56,7 @@ class RunsPane(Pane):
         """The table, a caption, and the filter's line while it is typed."""
         yield RunsTable()
         yield Lines(id="caption")
-        yield FilterLine()
+        yield FilterLine(self.keep_filter)
 
     def on_mount(self) -> None:
         """Nothing to wait for: the rows come by update."""
@@ -110,23 +95,7 @@ class RunsPane(Pane):
 
     def status(self) -> str:
         """Counts, filter, order, and where the view stands."""
-        state = self.state
-        first, last, at = self.table.position
-        shown = len(state.rows())
-        parts = [
-            f"{at}/{shown}" if shown == len(state.runs) else f"{at}/{shown} of {len(state.runs)}"
-        ]
-        if shown > last - first + 1:
-            parts[0] += f" (lines {first}-{last})"
-        if state.marks:
-            parts.append(f"{len(state.marks)} marked")
-        if state.filter:
-            parts.append(f"filter {clean(state.filter)}")
-        if state.sort:
-            parts.append(f"by {state.sort} {'▼' if state.reverse else '▲'}")
-        if state.problems:
-            parts.append(f"{len(state.problems)} problems (p)")
-        return "  ".join(parts)
+        return runs_status(self.state, *self.table.position)
 
     # -- what keys do ----------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from textual.widget import Widget
 from ..columns import Column, cell, laid_out
 from ..render import clean, pad
 from ..state import Row
+from ..viewport import Viewport
 
 HEAD = 2  # lines of the heading
 
@@ -72,10 +73,7 @@ class RunsTable(Widget, can_focus=True):
         self._grouped = False
         self._empty = ""
         self._longest = 0
-        self._cursor = 0
-        self._column = 1
-        self._top = 0
-        self._first = 2  # the first column shown after the pinned ones
+        self.view = Viewport()
         self._cells: dict[str, tuple[Row, list[str]]] = {}
 
     # -- data in ---------------------------------------------------------------------------
@@ -94,24 +92,23 @@ class RunsTable(Widget, can_focus=True):
 
         `longest` is the width in cells of the longest name, shown at present or not.
         """
-        here = self.cursor_row
         if grouped != self._grouped or list(keys) != self._keys:
             self._cells.clear()
-        self._keep_cursor(here.key if here else None, rows)
+        self.view.carry(self._place_of_cursor(rows))
         self._rows, self._keys, self._marks = rows, list(keys), marks
         self._sort, self._grouped, self._empty = sort, grouped, empty
         self._longest = longest
-        self._column = min(self._column, len(keys) - 1)
         self._lay_out()
         self.refresh()
 
-    def _keep_cursor(self, key: str | None, rows: Sequence[Row]) -> None:
-        """Move the cursor with its run, and the view with the cursor."""
-        place = next((n for n, row in enumerate(rows) if row.key == key), None)
-        if place is None:
-            place = max(0, min(self._cursor, len(rows) - 1))
-        self._top = max(0, self._top + place - self._cursor)
-        self._cursor = place
+    def _place_of_cursor(self, rows: Sequence[Row]) -> int:
+        """Where the cursor's row is among `rows`; its place as it is if that row is gone."""
+        here = self.cursor_row
+        if here is not None:
+            for place, row in enumerate(rows):
+                if row.key == here.key:
+                    return place
+        return max(0, min(self.view.row, len(rows) - 1))
 
     def go_to(self, key: str) -> None:
         """Put the cursor on the row `key`, if it is shown."""
@@ -122,63 +119,30 @@ class RunsTable(Widget, can_focus=True):
     @property
     def cursor_row(self) -> Row | None:
         """The row under the cursor; None if there is no row."""
-        return self._rows[self._cursor] if self._cursor < len(self._rows) else None
+        return self._rows[self.view.row] if self.view.row < len(self._rows) else None
 
     @property
     def cursor_key(self) -> str | None:
         """The key of the column under the cursor."""
-        return self._keys[self._column] if self._keys else None
+        return self._keys[self.view.column] if self._keys else None
 
     @property
     def position(self) -> tuple[int, int, int]:
         """The first and last row on screen and the row under the cursor, counted from 1."""
-        last = min(len(self._rows), self._top + self._page)
-        return (min(self._top + 1, last), last, min(self._cursor + 1, len(self._rows)))
-
-    # -- geometry --------------------------------------------------------------------------
-
-    @property
-    def _page(self) -> int:
-        return max(1, self.size.height - HEAD)
+        last = self.view.bottom
+        return (min(self.view.top + 1, last), last, min(self.view.row + 1, len(self._rows)))
 
     def _lay_out(self) -> None:
         extra = 6 if self._grouped else 0
         room = max(1, self.size.width - 1)
         self._columns = laid_out(self._keys, room, self._longest + extra, self._grouped)
-        self._scroll()
+        self.view.fit(len(self._rows), self._columns, self.size.width, self.size.height - HEAD)
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the cursor in sight."""
         if self._keys:
             self._lay_out()
-
-    def _scroll(self) -> None:
-        """Bring the cursor's row and column into view, moving no further than needed."""
-        highest = max(0, len(self._rows) - self._page)
-        self._top = min(self._top, highest, self._cursor)
-        self._top = max(self._top, self._cursor - self._page + 1)
-        if self._column < 2:
-            self._first = 2
-        self._first = max(2, min(self._first, self._column if self._column > 1 else 2))
-        while self._column >= 2 and self._first < self._column and not self._fits(self._column):
-            self._first += 1
-
-    def _fits(self, column: int) -> bool:
-        shown = [*self._columns[:2], *self._columns[self._first : column + 1]]
-        return 1 + sum(c.width + 1 for c in shown) <= self.size.width + 1
-
-    def _shown(self) -> list[tuple[int, Column]]:
-        numbered = list(enumerate(self._columns))
-        shown: list[tuple[int, Column]] = []
-        room = self.size.width - 1
-        for index, column in [*numbered[:2], *numbered[self._first :]]:
-            if room <= 0:
-                break
-            shown.append((index, column))
-            room -= column.width + 1
-        if len(shown) > 2 and room < -1:
-            shown.pop()  # a column cut in the middle of its numbers would lie
-        return shown
+            self.post_message(self.Moved())
 
     # -- drawing ---------------------------------------------------------------------------
 
@@ -186,10 +150,12 @@ class RunsTable(Widget, can_focus=True):
         """A heading line, a row, or what is said where there is none."""
         if self.size.width < 1:
             return Strip.blank(0)
+        if not self.view.is_fit(self.size.width, self.size.height - HEAD):
+            self._lay_out()  # rows came before the first layout, or in the middle of one
         if y < HEAD:
             strip = self._head(y)
-        elif self._top + y - HEAD < len(self._rows):
-            strip = self._line(self._top + y - HEAD)
+        elif self.view.top + y - HEAD < len(self._rows):
+            strip = self._line(self.view.top + y - HEAD)
         elif not self._rows and y == HEAD + 1:
             strip = Strip([Segment(" " + clean(self._empty), self._style("empty"))])
         else:
@@ -206,7 +172,7 @@ class RunsTable(Widget, can_focus=True):
         """What neighbouring columns have in common, written once over all of them."""
         head = self._style("head")
         segments = [Segment(" ", head)]
-        for group, columns in groupby(self._shown(), key=lambda shown: shown[1].field.group):
+        for group, columns in groupby(self.view.shown(), key=lambda shown: shown[1].field.group):
             cells = sum(column.width + 1 for _, column in columns)
             segments.append(Segment(pad(group.center(cells - 1), cells), head))
         return Strip(segments)
@@ -214,7 +180,7 @@ class RunsTable(Widget, can_focus=True):
     def _titles(self) -> Strip:
         head = self._style("head")
         segments = [Segment(" ", head)]
-        for _, column in self._shown():
+        for _, column in self.view.shown():
             by_this = column.key == self._sort[0]
             arrow = ("▼" if self._sort[1] else "▲") if by_this else ""
             text = pad(arrow + column.field.title, column.width, right=not column.is_left)
@@ -224,15 +190,15 @@ class RunsTable(Widget, can_focus=True):
 
     def _line(self, number: int) -> Strip:
         row = self._rows[number]
-        here = number == self._cursor
+        here = number == self.view.row
         base = self._style("cursor") if here else self._style("row")
         marked = all(run["id"] in self._marks for run in row.runs)
         mark = "◆" if marked else " "
         segments = [Segment(mark, base + self._style("mark") if marked and not here else base)]
         texts = self._texts(row)
-        for index, column in self._shown():
+        for index, column in self.view.shown():
             style = base
-            if here and index == self._column and self.has_focus:
+            if here and index == self.view.column and self.has_focus:
                 style = self._style("cell")
             elif column.key == "state" and not here:
                 style = base + self._state_style(row.runs[0]["state"])
@@ -253,7 +219,7 @@ class RunsTable(Widget, can_focus=True):
 
     def renew_ages(self) -> None:
         """Draw again if an age on screen reads differently by now."""
-        shown = self._rows[self._top : self._top + self._page]
+        shown = self._rows[self.view.top : self.view.bottom]
         before = [self._cells[row.key][1] for row in shown if row.key in self._cells]
         if before != [self._texts(row) for row in shown if row.key in self._cells]:
             self.refresh()
@@ -265,51 +231,48 @@ class RunsTable(Widget, can_focus=True):
 
     # -- intent out ------------------------------------------------------------------------
 
-    def _go(self, place: int, column: int | None = None) -> None:
-        place = max(0, min(place, len(self._rows) - 1))
-        before, view = self._cursor, (self._top, self._first)
-        self._cursor = place
-        if column is not None:
-            self._column = max(0, min(column, len(self._keys) - 1))
-        self._scroll()
-        if view == (self._top, self._first):
-            for line in {before, place}:
-                self.refresh(Region(0, HEAD + line - self._top, self.size.width, 1))
-        else:
+    def _go(self, row: int, column: int | None = None) -> None:
+        before = self.view.row
+        moved = self.view.move(row, self.view.column if column is None else column)
+        if moved:
             self.refresh()
+        else:
+            for line in {before, self.view.row}:
+                self.refresh(Region(0, HEAD + line - self.view.top, self.size.width, 1))
         self.post_message(self.Moved())
 
     def action_move(self, by: int) -> None:
-        self._go(self._cursor + by)
+        self._go(self.view.row + by)
 
     def action_page(self, by: int) -> None:
-        self._top = max(0, self._top + by * self._page)
-        self._go(self._cursor + by * self._page)
+        self.view.page(by)
+        self.refresh()
+        self.post_message(self.Moved())
 
     def action_edge(self, direction: int) -> None:
         self._go(0 if direction < 0 else len(self._rows) - 1)
 
     def action_across(self, by: int) -> None:
-        self._go(self._cursor, self._column + by)
+        self._go(self.view.row, self.view.column + by)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Three rows down."""
-        self._go(self._cursor + 3)
+        self._go(self.view.row + 3)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Three rows up."""
-        self._go(self._cursor - 3)
+        self._go(self.view.row - 3)
 
     def on_click(self, event: events.Click) -> None:
         """Go to the cell; a heading asks to sort by its column."""
         edge = 1
-        for index, column in self._shown():
+        for index, column in self.view.shown():
             edge += column.width + 1
             if event.x < edge:
                 if event.y < HEAD:
                     self.post_message(self.HeadClicked(column.key))
-                elif self._top + event.y - HEAD < len(self._rows):
-                    self._go(self._top + event.y - HEAD, index)
+                elif self.view.top + event.y - HEAD < len(self._rows):
+                    self._go(self.view.top + event.y - HEAD, index)
                 return
 
     def on_focus(self) -> None:

@@ -1,0 +1,93 @@
+"""The evaluating child: its progress passed on, its whole session ended however one leaves."""
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+END_S = 3.0  # how long a child may take to end when asked, before it is killed
+
+Progress = Callable[[int, int], None]
+
+
+class EvaluationError(Exception):
+    """The child could not measure a checkpoint; the message is its last line."""
+
+
+def run_child(
+    command: list[str],
+    environment: dict[str, str],
+    progress: Progress,
+    cancel: threading.Event | None,
+) -> None:
+    """Run to the end, passing on its progress. Raises EvaluationError with its last words."""
+    words = ""
+    with _child(command, environment, cancel) as child:
+        assert child.stderr is not None
+        for line in child.stderr:
+            step = _progress_of(line)
+            if step:
+                progress(*step)
+            elif line.strip():
+                words = line.strip()
+        code = child.wait()
+    if cancel is not None and cancel.is_set():
+        raise EvaluationError("the evaluation was cancelled")
+    if code:
+        raise EvaluationError(words[:300] or f"the evaluation ended with code {code}")
+
+
+def _progress_of(line: str) -> tuple[int, int] | None:
+    """(done, total) of a line `progress K/N`."""
+    word, _, rest = line.strip().partition(" ")
+    done, slash, total = rest.partition("/")
+    if word == "progress" and slash and done.isdigit() and total.isdigit():
+        return int(done), int(total)
+    return None
+
+
+@contextmanager
+def _child(
+    command: list[str], environment: dict[str, str], cancel: threading.Event | None
+) -> Iterator[subprocess.Popen[str]]:
+    """The child in a session of its own, gone when the block is left, however it is left."""
+    child = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    left = threading.Event()
+    watcher = threading.Thread(target=_end_on, args=(child, cancel, left), daemon=True)
+    if cancel is not None:
+        watcher.start()
+    try:
+        yield child
+    finally:
+        left.set()
+        _end(child)
+        assert child.stderr is not None
+        child.stderr.close()
+
+
+def _end_on(child: "subprocess.Popen[str]", cancel: threading.Event, left: threading.Event) -> None:
+    while not left.is_set():
+        if cancel.wait(0.1):
+            _end(child)
+            return
+
+
+def _end(child: "subprocess.Popen[str]") -> None:
+    """TERM, wait, KILL: the child's whole process group."""
+    for number_, patience in ((15, END_S), (9, None)):
+        if child.poll() is not None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, number_)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(patience)
