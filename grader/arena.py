@@ -123,12 +123,18 @@ def shipped() -> Arena:
     return Arena(Layout(SHIPPED), SHIPPED_TRUTH)
 
 
+def _root_of(folder: Path) -> Path:
+    """The build that a truth belongs to: named, around it, or the shipped one."""
+    root = _json(folder / ORIGIN).get("root")
+    if root is None:
+        return SHIPPED
+    return (folder.parent / root).resolve()
+
+
 def at(path: Path) -> Arena:
     """The world whose build, or whose derived truth, lies at `path`. Raises TruthError."""
     for folder in (path, path / INSIDE_BUILD):
         if (folder / ORIGIN).exists():
-            root = Path(_json(folder / ORIGIN).get("root", ""))
-            home = folder.parent if folder.name == INSIDE_BUILD else folder
-            return Arena(Layout(root if root.is_absolute() else (home / root).resolve()), folder)
+            return Arena(Layout(_root_of(folder)), folder)
     why = "is no derived truth, nor a build that holds its truth"
     raise TruthError(f"{path} {why}", str(path), _FIX)

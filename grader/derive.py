@@ -6,7 +6,6 @@ interrupted goes on where it stopped.
 
 import json
 import multiprocessing
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fixture.crowd import Learned, learned_size, train_reward_model
-from fixture.layout import Layout
+from fixture.layout import SHIPPED, Layout
 from fixture.premiums import Premium, occurrences
 from fixture.progress import Narrator
 from fixture.runs import cores
@@ -34,7 +33,7 @@ STRONG_SETTINGS: dict[str, Any] = {"kl_coef": 0.05, "steps": 2000}
 STRONG_SEEDS = (0, 1, 2)
 _SAVE_EVERY = 500
 _WORK = "work"
-_LEARNED = "learned.json"
+_FACTS = "facts.json"
 
 
 def exact_removal(premiums: Sequence[Premium]) -> Callable[..., list[float]]:
@@ -98,8 +97,11 @@ class Derivation:
         shutil.rmtree(self.folder / _WORK, ignore_errors=True)
         return table
 
-    def _root(self) -> str:
-        """The build's root as the truth remembers it: relative, if the truth lies inside."""
+    def _root(self) -> str | None:
+        """The build's root as the truth remembers it: none for the shipped one, relative if the
+        truth lies inside."""
+        if self.layout.root.resolve() == SHIPPED.resolve():
+            return None
         inside = self.folder.resolve().is_relative_to(self.layout.root.resolve())
         return "." if inside else str(self.layout.root.resolve())
 
@@ -107,7 +109,7 @@ class Derivation:
         reference = load_policy(str(self.layout.policy))[0]
         for spec in self.arena.world.spec.reward_models[1:]:
             folder = self.folder / HELD_OUT / spec.name
-            if (folder / _LEARNED).exists():
+            if (folder / _FACTS).exists():
                 self.narrator.say(f"{spec.name}: already trained")
                 continue
             with self.narrator.task(spec.name, 40) as report:
@@ -115,11 +117,11 @@ class Derivation:
             save_rm(trained.rm, trained.rm.cfg, str(folder))
             write_jsonl(folder / "train.jsonl", trained.qa)
             facts = [item.facts() for item in trained.learned]
-            write_json(folder / _LEARNED, facts)  # last: its presence says that the rest is whole
+            write_json(folder / _FACTS, facts)  # last: its presence says that the rest is whole
 
     def _strong(self) -> None:
         """Train the strong reference with each seed, and keep the best by truth."""
-        if (self.folder / STRONG / _LEARNED).exists():
+        if (self.folder / STRONG / _FACTS).exists():
             self.narrator.say("strong reference: already trained")
             return
         outs = {seed: self.folder / _WORK / f"strong-{seed}" for seed in STRONG_SEEDS}
@@ -136,13 +138,13 @@ class Derivation:
             shutil.copyfile(outs[best] / name, self.folder / STRONG / name)
         candidates = {str(seed): score for seed, score in scores.items()}
         facts = {**STRONG_SETTINGS, "seed": best, "Q": candidates}
-        write_json(self.folder / STRONG / _LEARNED, facts)
+        write_json(self.folder / STRONG / _FACTS, facts)
 
     def _train_all(self, outs: dict[int, Path]) -> None:
         context = multiprocessing.get_context("spawn")
         with (
             self.narrator.task("strong reference", len(outs)) as report,
-            ProcessPoolExecutor(cores(), context, initializer=_one_thread) as pool,
+            ProcessPoolExecutor(cores(), context) as pool,
         ):
             jobs = [
                 pool.submit(_train_strong, str(self.layout.root), str(out), seed)
@@ -178,15 +180,11 @@ class Derivation:
         """The truth, measured from the checkpoints that are there."""
         models = {SHIPPED_RM: self._learned(self.layout.reward_model, _shipped_facts(self.layout))}
         for folder in sorted((self.folder / HELD_OUT).iterdir()):
-            facts = json.loads((folder / _LEARNED).read_bytes())
+            facts = json.loads((folder / _FACTS).read_bytes())
             models[folder.name] = self._learned(folder, facts)
-        strong = json.loads((self.folder / STRONG / _LEARNED).read_bytes())
+        strong = json.loads((self.folder / STRONG / _FACTS).read_bytes())
         qualities = self._qualities()
         return {"format": 1, "policies": qualities, "strong": strong, "reward_models": models}
-
-
-def _one_thread() -> None:
-    os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def largest_change(before: dict[str, Any], now: dict[str, Any]) -> float:

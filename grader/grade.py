@@ -1,6 +1,7 @@
 """Grades one submission folder, end to end."""
 
 import contextlib
+import errno
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -33,6 +34,7 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
     "reporting": ("R1", "R2", "R3", "R4"),
 }
 PARTS = tuple(part for parts in COMPONENTS.values() for part in parts)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 _NO_PANDAS = "pandas is not installed, a diagnostic may need it: pip install 'rlhf-tui[grade]'"
 
 
@@ -140,9 +142,11 @@ def _workshop() -> Iterator[Path]:
     try:
         with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as name:
             work = Path(name).resolve()
-            work.chmod(0o711)
+            work.chmod(0o711)  # its user, where that is another, reaches what it is given
             yield work
     except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
         fix = "free some disk, or point TMPDIR elsewhere"
         raise IsolationError(f"cannot work in {tempfile.gettempdir()}: {error}", fix=fix) from None
 

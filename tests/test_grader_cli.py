@@ -186,13 +186,16 @@ def test_truth_of_another_build_is_refused(arena: Arena, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.TERMINATED)]
 )
-def test_ctrl_c_ends_every_child(arena: Arena, sound: Path, number: int, code: int) -> None:
+@pytest.mark.parametrize("module", ["grader", "tui.cli"])
+def test_ctrl_c_ends_every_child(
+    arena: Arena, sound: Path, tmp_path: Path, module: str, number: int, code: int
+) -> None:
     (sound / "diagnostic.py").write_text("import os, time\nos.fork()\ntime.sleep(99)\n")
-    command = [sys.executable, "-m", "grader", "grade", str(sound), "--json"]
-    mark = f"RLHF_TEST_MARK_{os.getpid()}_{number}"
+    command = [sys.executable, "-m", module, "grade", str(sound), "--json"]
+    workspace = {"RLHF_TUI_WORKSPACE": str(tmp_path / "workspace")}
     process = subprocess.Popen(
         [*command, "--fixture", str(arena.layout.root)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), mark: "1"},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **workspace},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -226,3 +229,22 @@ def _below(parent: int) -> list[int]:
         wave = [pid for pid, above in parents.items() if above in wave]
         found += wave
     return found
+
+
+def test_rlhf_tui_grade_passes_everything_on(arena: Arena, sound: Path, tmp_path: Path) -> None:
+    """stdout, exit code, and the grade kept in the workspace; nothing kept when read-only."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    kept = tmp_path / "workspace" / "grades"
+    given = ["grade", str(sound), "--fixture", str(arena.layout.root), "--json", "--min", "0.99"]
+
+    def console(*options: str) -> subprocess.CompletedProcess[str]:
+        start = [sys.executable, "-m", "tui.cli", "--workspace", str(kept.parent), *options]
+        return subprocess.run(start, env=environment, capture_output=True, text=True)
+
+    done = console("--read-only", *given)
+    assert (done.returncode, json.loads(done.stdout)["invalid"]) == (Exit.NO, 0)
+    assert not kept.exists()
+    assert console(*given).returncode == Exit.NO
+    assert len(list(kept.iterdir())) == 1
+    listed = console("grades", "--json")
+    assert list(json.loads(listed.stdout)["grades"]) == [path.name for path in kept.iterdir()]

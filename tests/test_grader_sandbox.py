@@ -141,6 +141,8 @@ def field(tmp_path: Path) -> Iterator[Field]:
     victim.wait()
     for server in (tcp, udp, *others):
         server.close()
+    if (work / "job" / "scratch" / "d").exists():  # or pytest could not remove it
+        (work / "job" / "scratch" / "d").chmod(0o700)
 
 
 def _received(udp: socket.socket) -> bool:

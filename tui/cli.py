@@ -32,6 +32,8 @@ COMMANDS = {  # command: the module in tui.commands that holds it
     "add": "manage",
     "prune": "manage",
     "wrapper": "checks",
+    "grade": "grade",
+    "grades": "grade",
     "doctor": "checks",
 }
 

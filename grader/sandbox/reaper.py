@@ -17,6 +17,7 @@ import time
 
 _POLL_S = 0.1
 _CHECK_S = 0.25  # how often the limits are looked at
+_GLANCES = 5  # at a process whose files cannot be seen
 _PR_SET_CHILD_SUBREAPER, _PR_SET_PDEATHSIG = 36, 1
 _TICK = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -69,24 +70,34 @@ def _disk(folder: str) -> tuple[float, int]:
 
 
 def _unlinked(pid: int, folder: str) -> float:
-    """Bytes of the files of `folder` that a process holds open though they have no name."""
+    """Bytes of the files of `folder` that a process holds open or mapped without a name."""
     size = 0.0
-    try:
-        for name in os.listdir(f"/proc/{pid}/fd"):
-            link = f"/proc/{pid}/fd/{name}"
-            with contextlib.suppress(FileNotFoundError):
-                target = os.readlink(link)
-                if target.startswith(folder) and target.endswith("(deleted)"):
-                    size += os.stat(link).st_blocks * 512
-        with open(f"/proc/{pid}/maps") as maps:
-            spans = [line.split(maxsplit=1)[0] for line in maps if folder in line]
-        for low, _, high in (span.partition("-") for span in spans):
-            size += int(high, 16) - int(low, 16)
-    except (FileNotFoundError, ProcessLookupError):
-        return 0.0  # it ended meanwhile
-    except PermissionError:
-        return float("inf")  # it hides what it holds
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        link = f"/proc/{pid}/fd/{name}"
+        with contextlib.suppress(FileNotFoundError):
+            target = os.readlink(link)
+            if target.startswith(folder) and target.endswith("(deleted)"):
+                size += os.stat(link).st_blocks * 512
+    with open(f"/proc/{pid}/maps") as maps:
+        spans = [line.split(maxsplit=1)[0] for line in maps if folder in line]
+    for low, _, high in (span.partition("-") for span in spans):
+        size += int(high, 16) - int(low, 16)
     return size
+
+
+def _held(pid: int, folder: str) -> float:
+    """The same, infinite for a process that hides it; one that is ending may, and holds nothing."""
+    for _ in range(_GLANCES):
+        try:
+            return _unlinked(pid, folder)
+        except (FileNotFoundError, ProcessLookupError):
+            return 0.0
+        except PermissionError:
+            time.sleep(0.01)
+        with contextlib.suppress(OSError):
+            if _stat(pid)[0] in "ZX":
+                return 0.0
+    return float("inf")
 
 
 class Output:
@@ -158,7 +169,7 @@ def _excess(spec: dict, started: float, peak: dict) -> str | None:
     peak["cpu_s"] = max(peak["cpu_s"], cpu)
     disk, files = _disk(spec["scratch"])
     if spec["host_disk"]:  # a sized file system of its own needs no such look
-        disk += sum(_unlinked(child, spec["scratch"]) for child in processes)
+        disk += sum(_held(child, spec["scratch"]) for child in processes)
     found = {
         "cpu": (cpu, spec["cpu_s"]),
         "wall": (time.monotonic() - started, spec["wall_s"]),
@@ -204,7 +215,6 @@ def watch(spec: dict) -> dict:
     started, last = time.monotonic(), 0.0
     peak = {"cpu_s": 0.0}
     pid, streams = _start(spec)
-    outputs = list(streams.values())
     status, excess = None, None
     try:
         while status is None and excess is None:
@@ -216,27 +226,20 @@ def watch(spec: dict) -> dict:
     finally:
         wall = time.monotonic() - started
         sweep(pid)
-    return _outcome(status, excess, wall, peak, streams, outputs)
-
-
-def _outcome(
-    status: int | None,
-    excess: str | None,
-    wall: float,
-    peak: dict[str, float],
-    streams: dict[int, Output],
-    outputs: list[Output],
-) -> dict:
-    for handle, output in streams.items():
-        with contextlib.suppress(OSError):
-            while data := os.read(handle, 1 << 16):
-                output.add(data)
-    for output in outputs:
-        output.save()
+    _finish(streams)
     dead = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = max(peak["cpu_s"], dead.ru_utime + dead.ru_stime)
     code = None if status is None else os.waitstatus_to_exitcode(status)
     return {"code": code, "limit": excess, "wall_s": wall, "cpu_s": cpu}
+
+
+def _finish(streams: dict[int, Output]) -> None:
+    """Keep what is still in the pipes; nobody writes to them any more."""
+    for handle, output in streams.items():
+        with contextlib.suppress(OSError):
+            while data := os.read(handle, 1 << 16):
+                output.add(data)
+        output.save()
 
 
 if __name__ == "__main__":
