@@ -282,9 +282,7 @@ def test_a_run_can_start_from_another_run_s_policy(lab: Lab) -> None:
 
 
 def test_resume_ends_what_a_killed_run_left_behind(lab: Lab) -> None:
-    orphan = (
-        "import subprocess, sys, time; print(subprocess.Popen(['sleep', '60']).pid, flush=True)"
-    )
+    orphan = "import subprocess, time; print(subprocess.Popen(['sleep', '60']).pid, flush=True)"
     orphan += "; time.sleep(60)"
     job = launch_job(lab.workspace, "grade", "o", [sys.executable, "-c", orphan], lab.task)
     folder = lab.workspace.jobs / job
