@@ -53,13 +53,16 @@ def bench_runs(root: Path) -> dict[str, Any]:
         for _ in range(3):
             shutil.rmtree(root / "cache", ignore_errors=True)
             cold.append(_seconds(command, env))
+        before = _used()
         warm = [_seconds(command, env) for _ in range(9)]
+        cpu = (_used() - before) / len(warm)
         listed = json.loads(subprocess.run(command, env=env, capture_output=True).stdout)
     states = [run["state"] for run in listed["runs"] if run["source"] == "workspace"]
     return {
         "runs": len(states),
         "running": states.count("running"),
         "warm_s": round(median(warm), 3),
+        "warm_cpu_s": round(cpu, 3),
         "cold_s": round(median(cold), 3),
         "bars": {"warm_s": 1.0, "cold_s": 10.0},
     }
@@ -92,6 +95,12 @@ def _write_run(lab: Lab, number: int, pid: int | None) -> None:
     if pid is None:
         receipt = {"format": 1, "outcome": "finished", "reason": None, "steps": 800, "wall_s": 120}
         (folder / "done.json").write_text(json.dumps(receipt))
+
+
+def _used() -> float:
+    """Seconds of a core that children of this process have used so far."""
+    children = os.times()
+    return children.children_user + children.children_system
 
 
 def _seconds(command: list[str], env: dict[str, str]) -> float:
