@@ -34,6 +34,7 @@ from sessions.record import new_record  # noqa: E402
 from sessions.supervise import python_environment  # noqa: E402
 
 RUNS, ALIVE, ROWS = 5000, 20, 40
+PATIENCE_S = 600.0  # ahead of the clock, so that none is silent too long while this lasts
 LOG_BYTES = 1_000_000_000
 LINE = b"step 123456/200000  proxy 1.234  kl 5.678 nats  entropy 2.345  99.9 s\n"
 LINES_A_SECOND, FOLLOW_S = 10_000, 10
@@ -86,7 +87,7 @@ def _write_run(lab: Lab, number: int, pid: int | None) -> None:
     process = identify(pid or os.getpid())
     assert process is not None
     logged_s = row(ROWS, ROWS, 800, 1, 1)["elapsed_s"]
-    begun = {"monotonic": time.monotonic() - logged_s}
+    begun = {"monotonic": time.monotonic() - logged_s + PATIENCE_S}
     config = json.loads((folder / "run_config.json").read_text())
     command = [sys.executable, "-P", "-m", "rlhf.train_rl"]
     record = new_record("run", f"run {number}", command, config=config, seed=number)
