@@ -76,6 +76,11 @@ class Workspace:
         return self.root / "added.json"
 
     @property
+    def view(self) -> Path:
+        """How the person wants the dashboard: columns and look."""
+        return self.root / "view.json"
+
+    @property
     def lock(self) -> Path:
         return self.root / "supervisor.lock"
 

@@ -108,7 +108,7 @@ def row(index: int, rows: int, steps: int, proxy: float, kl: float) -> dict[str,
 
 def write_task(root: Path, runs: Iterable[str] = tuple(SHIPPED)) -> Path:
     """A task folder with a reference and the shipped runs' names."""
-    for name in ("policy", "reward_model", "data"):
+    for name in ("policy", "reward_model", "data", "runs"):
         (root / name).mkdir(parents=True)
     (root / "policy" / "policy.safetensors").write_bytes(b"reference")
     (root / "policy" / "config.json").write_text("{}")

@@ -60,22 +60,47 @@ async def type_keys(app: ConsoleApp, *keys: str) -> None:
 
 
 async def walk(app: ConsoleApp, pilot: Pilot, key: str) -> None:
-    """Every pane and dialog, at every size, with the hostile run in the middle of it."""
+    """Both panes at every size, with the hostile run in the middle of them."""
     table = app.pane.table  # type: ignore[attr-defined]
     for size in SIZES:
         await pilot.resize_terminal(*size)
         table.go_to(key)
-        await type_keys(
-            app, "space", "i", "escape", "o", "escape", "c", "escape", "]", "[", "g", "g"
-        )
-        await type_keys(app, "s", "S", "s", "question_mark", "escape", "colon", "escape")
+        await type_keys(app, "space", "i", "escape", "]", "[", "g", "g", "s", "s")
         table.go_to(key)
         await type_keys(app, "enter")
         await curves_of(app, pilot, key)
         await type_keys(
-            app, "L", "m", "m", "m", "m", "v", "left", "home", "end", "L", "V", "V", "z"
+            app, "L", "m", "m", "m", "L", "m", "v", "left", "home", "end", "V", "V", "z"
         )
-        await type_keys(app, "d", "v", "question_mark", "escape", "1")
+        await type_keys(app, "v", "1")
+
+
+async def test_every_dialog_at_every_size(console: Console) -> None:
+    write_run(console.workspace / "runs" / "run")
+    app = app_over(console)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        await ready(app, pilot)
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            dialogs = ("i", "o", "c", "w", "p", "question_mark", "colon")
+            for key in dialogs:
+                await type_keys(app, key, "down", "pagedown", "up", "escape")
+            await type_keys(
+                app, "slash", "x", "escape", "down", "enter", "d", "escape", "i", "escape"
+            )
+            await type_keys(app, "question_mark", "escape", "colon", "escape", "w", "escape", "1")
+
+
+async def test_a_window_resized_with_a_dialog_open(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        await ready(app, pilot)
+        for key in ("question_mark", "colon", "c"):
+            await type_keys(app, key)
+            for size in SIZES:
+                await pilot.resize_terminal(*size)
+                await type_keys(app, "down")
+            await type_keys(app, "escape")
 
 
 def write_log(folder: Path, *rows: dict) -> None:

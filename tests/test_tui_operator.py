@@ -151,3 +151,50 @@ def test_rows_and_curves_are_written_to_files(console: Console, tmp_path: Path) 
     assert len(json.loads((tmp_path / "rows.json").read_text())["runs"]) == 6
     assert "dune.kl.se" in (tmp_path / "rows.csv").read_text().splitlines()[0]
     assert len((tmp_path / "curves.csv").read_text().splitlines()) == 41
+
+
+def test_chosen_columns_are_there_the_next_time(console: Console) -> None:
+    with open_terminal(console) as terminal:
+        terminal.sees("reference", *SHIPPED)
+        terminal.press("c", "space", "enter")
+        terminal.until(lambda: "coef" not in terminal.text)
+        terminal.until((console.workspace / "view.json").exists)
+        terminal.press("q")
+        assert terminal.wait(10) == 0
+    with open_terminal(console) as terminal:
+        terminal.sees("reference", "steps", *SHIPPED)
+        assert "coef" not in terminal.text
+
+
+@pytest.mark.parametrize("kept", ["", "[", "[]", '{"columns": [1, "nope"], "look": 3}'])
+def test_damaged_preferences_count_as_none(console: Console, kept: str) -> None:
+    console.workspace.mkdir()
+    (console.workspace / "view.json").write_text(kept)
+    with open_terminal(console, 80, 24, "--read-only") as terminal:
+        terminal.sees("reference", *SHIPPED)
+
+
+def test_leaving_says_what_goes_on(console: Console) -> None:
+    write_run(console.workspace / "runs" / "live", finished=False)
+    with open_terminal(console, 80, 24, "--read-only") as terminal:
+        terminal.sees("live", "running")
+        terminal.press("q")
+        assert terminal.wait(10) == 0
+        assert "1 run(s) go on without the dashboard: live" in terminal.text
+
+
+def test_a_metric_is_explained_in_the_run_view(console: Console) -> None:
+    with open_terminal(console, 80, 24, "--read-only") as terminal:
+        terminal.sees("reference", *SHIPPED)
+        terminal.press("down", "enter", "m", "i")
+        terminal.sees("k1 estimate", "per family  yes")
+
+
+def test_a_run_that_ends_while_shown_is_measured(console: Console) -> None:
+    document(console)
+    folder = write_run(console.workspace / "runs" / "live", finished=False)
+    with open_terminal(console, 80, 24) as terminal:
+        terminal.sees("live", "running")
+        (folder / "config.json").write_text("{}")
+        (folder / "policy.safetensors").write_bytes(b"weights")
+        terminal.until(lambda: len(list(folder.glob("eval/*.json"))) == 1)

@@ -2,6 +2,7 @@
 
 import gc
 import time
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -21,7 +22,7 @@ from .columns import is_metric
 from .compare import difference_lines
 from .driver import ConsoleDriver
 from .exits import Exit
-from .looks import LOOKS, THEMES
+from .looks import LOOKS, THEMES, chosen_look
 from .measure_desk import MeasureDesk
 from .messages import (
     CannotList,
@@ -32,12 +33,13 @@ from .messages import (
     MeasureAsked,
     Measuring,
     Notice,
-    Open,
+    Preferred,
     RunsChanged,
     WriteAsked,
 )
 from .palette import commands, help_text
 from .panes import PANES
+from .preferences import load, save
 from .render import clean
 from .screens.dialogs import Picker, Reader, labelled
 from .screens.pane import Pane
@@ -68,13 +70,14 @@ class ConsoleApp(App[int]):
         Binding("q,ctrl+q,ctrl+c", "leave", "quit", tooltip="Leave; runs go on without this"),
     ]
 
-    def __init__(self, place: "Place", look: str) -> None:
+    def __init__(self, place: "Place", look: str | None = None) -> None:
         super().__init__(driver_class=ConsoleDriver)
         if self.no_color:
             self._filters[-1] = NoColor()  # Textual's own choice here still sends greys
         self.place = place
         self.state = State()
-        self.look = look
+        self._kept_look = load(place.view, self.state)
+        self.look = look or self._kept_look or chosen_look()
         self.animation_level = "none"
         self.background = Background(place, self.post_message, self._work)
         self._notice: tuple[str, float] = ("", 0.0)
@@ -88,7 +91,7 @@ class ConsoleApp(App[int]):
         yield Lines(id="tabs")
         with Container(id="panes"):
             for kind in PANES:
-                pane = kind.make(self.state, self.look, self.say)
+                pane = kind.make(self.state, self.look, self)
                 pane.id = f"pane-{kind.name}"
                 pane.display = kind.name == self._current
                 yield pane
@@ -207,10 +210,10 @@ class ConsoleApp(App[int]):
             self.pane.update()
             self._bars()
 
-    def on_open(self, message: Open) -> None:
+    def open_run(self, key: str) -> None:
         """Show a run's curves."""
-        if message.key in self.state.runs:
-            self.state.open(message.key)
+        if key in self.state.runs:
+            self.state.open(key)
             self._follow_chosen()
             self.action_pane("run")
 
@@ -254,6 +257,12 @@ class ConsoleApp(App[int]):
         body = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
         self.push_screen(Reader("settings in which these runs differ", body))
 
+    def on_preferred(self, message: Preferred) -> None:
+        """Keep what the person wants for the next time."""
+        if not self.place.read_only:
+            wanted = (self.place.view, list(self.state.columns), self._kept_look)
+            self._work("prefer", partial(save, *wanted))
+
     def on_write_asked(self, message: WriteAsked) -> None:
         """Write a file in a worker, which says what became of it."""
         if self.place.read_only:
@@ -283,8 +292,9 @@ class ConsoleApp(App[int]):
         self.action_pane("runs")
 
     def action_look(self, look: str) -> None:
-        """Change the look."""
-        self.look = look
+        """Change the look, for good."""
+        self.look = self._kept_look = look
+        self.post_message(Preferred())
         driver = self._driver
         if isinstance(driver, ConsoleDriver):
             driver.ascii = look == "ascii"

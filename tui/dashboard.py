@@ -22,11 +22,14 @@ def run_dashboard(place: "Place") -> int:
     place.checked_task()  # a broken task folder is said before the screen is taken
     tune_textual()
     from .app import ConsoleApp
-    from .looks import chosen_look
+    from .looks import named_look
+    from .render import clean
 
-    app = ConsoleApp(place, chosen_look())
-    code = app.run()
-    return app.return_code or code or Exit.OK
+    app = ConsoleApp(place, named_look())
+    code = app.run() or app.return_code or Exit.OK
+    if code == Exit.OK and (living := app.state.living()):
+        print(f"{len(living)} run(s) go on without the dashboard: {clean(', '.join(living))}")
+    return code
 
 
 def tune_textual() -> None:

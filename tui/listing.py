@@ -1,12 +1,12 @@
 """What `runs` does: scan, measure what is missing, choose, and print in one of three forms."""
 
+import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlhf.runlog import dumps
 from rlhf.vocab import FAMILIES
 
 from .exits import CommandError, Exit
@@ -61,7 +61,8 @@ def collect(place: Place, query: Query) -> Chosen:
 def show(chosen: Chosen, form: str) -> None:
     """Print to stdout as `json`, `csv` or `text`; problems of a text go to stderr."""
     if form == "json":
-        print(dumps(document(chosen)))
+        # facts hold no number that is not finite; looking for one in thousands takes a second
+        print(json.dumps(document(chosen), allow_nan=False))
     elif form == "csv":
         columns = dict(_csv_columns())
         rows = [[flat(get(run)) for get in columns.values()] for run in chosen.runs]

@@ -52,11 +52,14 @@ def curve_colour(slot: int, look: str) -> str:
     return (LIGHT_CURVES if look == "light" else DARK_CURVES)[slot % 8]
 
 
-def chosen_look(environment: Mapping[str, str] = os.environ) -> str:
-    """RLHF_TUI_LOOK, else ASCII where the locale is not UTF-8, else dark."""
+def named_look(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The look that RLHF_TUI_LOOK names, if it names one."""
     named = environment.get("RLHF_TUI_LOOK", "").lower()
-    if named in LOOKS:
-        return named
+    return named if named in LOOKS else None
+
+
+def chosen_look(environment: Mapping[str, str] = os.environ) -> str:
+    """ASCII where the locale is not UTF-8, else dark."""
     said = [environment.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG")]
     if said[1] == "C.UTF-8" and said[2] in ("", "C", "POSIX"):
         said[1] = ""  # not the person's: Python itself sets it where the locale is C

@@ -1,7 +1,7 @@
 """The dashboard's vocabulary. Workers post these; handlers in the app change the state.
 
-RunsChanged -> State.take -> panes; Open -> State.open -> Run pane, follower;
-CurvesChanged -> State.curves -> Run pane; Chosen -> panes, follower.
+RunsChanged -> State.take -> panes, measuring; Chosen -> follower;
+CurvesChanged -> State.curves -> Run pane.
 """
 
 from dataclasses import dataclass
@@ -42,15 +42,13 @@ class CurvesChanged(Message):
 
 
 @dataclass
-class Open(Message):
-    """Show this run in the run view."""
-
-    key: str
+class Chosen(Message):
+    """Marks, or the run that is open, are others now."""
 
 
 @dataclass
-class Chosen(Message):
-    """Marks, or the run that is open, are others now."""
+class Preferred(Message):
+    """The person wants other columns, or another look."""
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .screens.pane import Pane
+from .screens.pane import Pane, Shell
 from .screens.run import RunPane
 from .screens.runs import RunsPane
 from .state import State
@@ -16,7 +16,7 @@ class PaneKind:
     key: str
     name: str
     title: str
-    make: Callable[[State, str, Callable[[str], None]], Pane]
+    make: Callable[[State, str, Shell], Pane]
 
 
 PANES = (

@@ -55,3 +55,10 @@ class Place:
         from sessions.paths import Workspace
 
         return Evaluations(self.checked_task(), Workspace(self.workspace))
+
+    @property
+    def view(self) -> Path:
+        """Where the dashboard's preferences are kept."""
+        from sessions.paths import Workspace
+
+        return Workspace(self.workspace).view

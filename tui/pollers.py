@@ -21,6 +21,7 @@ GLANCE_S = 1.0  # between looks at what may be moving
 SCAN_S = 5.0  # between full scans, or more where a scan takes long:
 SCAN_SHARE = 250  # a full scan takes at most one part in so many of the time
 FOLLOW_S = 0.5
+SAY_S = 1.0  # with the two above: at most four repaints a second that no key asked for
 
 
 def watch_runs(
@@ -97,18 +98,27 @@ def measure(
     for place, (name, folder) in enumerate(folders, start=1):
         label = f"measuring {clean(name)} ({place}/{len(folders)})"
         say(label)
-
-        def report(done: int, total: int, label: str = label) -> None:
-            say(f"{label} {100 * done // max(1, total)}%")
-
         try:
-            evaluations.measure(folder, report, cancel)
+            evaluations.measure(folder, _at_intervals(say, label), cancel)
         except EvaluationError as error:
             if cancel.is_set():
                 break
             failures.append(f"{clean(name)}: {clean(str(error))}")
     say("")
     return failures
+
+
+def _at_intervals(say: Callable[[str], None], label: str) -> Callable[[int, int], None]:
+    """Tells progress in percent, but no more often than every SAY_S."""
+    told = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= SAY_S:
+            told = time.monotonic()
+            say(f"{label} {100 * done // max(1, total)}%")
+
+    return report
 
 
 def read_configs(folders: Mapping[str, Path]) -> dict[str, dict[str, Any]]:

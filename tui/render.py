@@ -54,6 +54,8 @@ def fit(text: str, cells: int) -> str:
 
 def pad(text: str, cells: int, right: bool = False) -> str:
     """Clean text cut and filled to exactly `cells` cells; `right` aligns it to the right."""
+    if len(text) <= cells and text.isascii():
+        return text.rjust(cells) if right else text.ljust(cells)
     text = fit(text, cells)
     blank = " " * (cells - cell_len(text))
     return blank + text if right else text + blank

@@ -39,7 +39,7 @@ def axis_over(values: Iterable[float], log: bool, most_ticks: int) -> Axis:
 
 def _around(value: float, log: bool) -> tuple[float, float]:
     if log:
-        return value / 2, min(value * 2, 1.7e308)
+        return value / 2 or value, min(value * 2, 1.7e308)
     margin = abs(value) / 10 or 0.5
     return value - margin, value + margin
 

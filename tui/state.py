@@ -7,6 +7,8 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from sessions.states import LIVE
+
 from .columns import DEFAULT_COLUMNS
 from .curves import OVERALL, Curve
 from .fields import FIELDS, Field, Run
@@ -77,6 +79,7 @@ class State:
     scope: str = OVERALL
     slots: dict[str, int] = field(default_factory=dict)
     _test: Test = field(default=lambda run: True)
+    _singles: list[Row] | None = None
     _sorted: list[Row] | None = None
     _rows: list[Row] | None = None
 
@@ -94,6 +97,7 @@ class State:
         if self.open_run not in runs:
             self.open_run = None
         self._give_slots()
+        self._singles = None
         self._forget_order()
         return True
 
@@ -128,7 +132,9 @@ class State:
         return self._rows
 
     def _single(self) -> list[Row]:
-        return [Row(key, (run,)) for key, run in self.runs.items()]
+        if self._singles is None:
+            self._singles = [Row(key, (run,)) for key, run in self.runs.items()]
+        return self._singles
 
     def _grouped(self) -> list[Row]:
         groups: dict[str, list[Run]] = {}
@@ -143,7 +149,8 @@ class State:
         if self.sort is None:
             return rows[::-1] if self.reverse else rows
         wanted = FIELDS[self.sort]
-        valued = [(row.value(wanted), row) for row in rows]
+        get = wanted.get
+        valued = [(row.value(wanted) if row.is_group else get(row.runs[0]), row) for row in rows]
         present = [(sortable(value), row) for value, row in valued if value is not None]
         present.sort(key=itemgetter(0), reverse=self.reverse)
         return [row for _, row in present] + [row for value, row in valued if value is None]
@@ -162,6 +169,10 @@ class State:
         """The runs whose curves are shown: the open one first, then the marked ones."""
         first = [self.open_run] if self.open_run else []
         return [*first, *(key for key in self.marks if key != self.open_run)]
+
+    def living(self) -> list[str]:
+        """The names of the runs that wait or run."""
+        return [run["name"] for run in self.runs.values() if run["state"] in LIVE]
 
     def open(self, key: str) -> None:
         """Make `key` the run that the run view shows."""

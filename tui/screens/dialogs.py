@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -25,7 +26,7 @@ class Reader(ModalScreen[None]):
         Binding("pageup", "roll(-10)", "Page up", show=False),
     ]
 
-    def __init__(self, title: str, body: Text) -> None:
+    def __init__(self, title: str, body: Text | Table) -> None:
         super().__init__()
         self._heading = title
         self._body = body
@@ -45,15 +46,14 @@ class Reader(ModalScreen[None]):
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
 
 
-def labelled(pairs: Iterable[tuple[str, str]]) -> Text:
-    """`label  text` lines, the labels aligned and dimmed."""
-    pairs = list(pairs)
-    widest = max([len(label) for label, _ in pairs] or [0])
-    text = Text()
+def labelled(pairs: Iterable[tuple[str, str]]) -> Table:
+    """`label  text` lines, the labels aligned and dimmed, long texts wrapped beside them."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
     for label, value in pairs:
-        text.append(f"{label:>{widest}}  ", style="dim")
-        text.append(f"{value}\n")
-    return text
+        table.add_row(Text(label), Text(value))
+    return table
 
 
 class Picker(ModalScreen[str | None]):

@@ -1,21 +1,33 @@
 """What every pane is: a view on the one State, updated when it is shown and when that changes."""
 
-from collections.abc import Callable
+from typing import Protocol
 
 from textual.containers import Vertical
 
 from ..state import State
 
 
+class Shell(Protocol):
+    """What a pane asks of the dashboard that must be done before the next key is taken.
+
+    Everything that may take its time is told by a message instead.
+    """
+
+    def say(self, text: str) -> None:
+        """Say something in the status line; nothing said only renews it."""
+
+    def open_run(self, key: str) -> None:
+        """Show a run's curves."""
+
+
 class Pane(Vertical):
     """A pane of the dashboard. It changes the state's choices and reports what it did."""
 
-    def __init__(self, state: State, look: str, say: Callable[[str], None]) -> None:
-        """`say` tells the status line something, at once; nothing said only renews it."""
+    def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__()
         self.state = state
         self.look = look
-        self.say = say
+        self.shell = shell
 
     def update(self) -> None:
         """Show the state as it is now."""

@@ -14,13 +14,14 @@ from textual.containers import Container
 from rlhf.vocab import FAMILIES
 
 from ..curves import METRICS, OVERALL
+from ..fields import FIELDS
 from ..legend import facts_line, legend_lines
-from ..messages import Chosen, CompareAsked, Open, WriteAsked
+from ..messages import Chosen, CompareAsked, WriteAsked
 from ..plotting import Series
 from ..readout import curves_csv, read_out
 from ..widgets.lines import Lines
 from ..widgets.plot import Plot
-from .dialogs import Ask
+from .dialogs import Ask, Reader, labelled
 from .pane import Pane
 
 EACH = "each family"
@@ -50,6 +51,7 @@ class RunPane(Pane, can_focus=True):
         Binding("up,k", "other(-1)", "run above", tooltip="Open the run above in the list"),
         Binding("down,j", "other(1)", "run below", tooltip="Open the run below in the list"),
         Binding("space", "mark", "mark", tooltip="Mark the open run, so that it stays overlaid"),
+        Binding("i", "explain", "explain", tooltip="What the chosen metric is"),
         Binding("d", "differences", "differences", tooltip="Settings in which these runs differ"),
         Binding("y", "copy", "copy", tooltip="Copy what is read out"),
         Binding("w", "write", "write", tooltip="Write the curves to a CSV file"),
@@ -163,7 +165,7 @@ class RunPane(Pane, can_focus=True):
 
     def _changed(self) -> None:
         self.update()
-        self.say("")
+        self.shell.say("")
 
     def action_metric(self, by: int) -> None:
         names = list(METRICS)
@@ -204,14 +206,21 @@ class RunPane(Pane, can_focus=True):
         here = self.state.open_run
         place = keys.index(here) + by if here in keys else 0
         if 0 <= place < len(keys):
-            self.post_message(Open(keys[place]))
+            self.shell.open_run(keys[place])
 
     def action_mark(self) -> None:
         if self.state.open_run:
             self.state.toggle_marks([self.state.open_run])
             marked = self.state.open_run in self.state.marks
             self.post_message(Chosen())
-            self.say("marked" if marked else "unmarked")
+            self.shell.say("marked" if marked else "unmarked")
+
+    async def action_explain(self) -> None:
+        key, unit, by_family = METRICS[self.state.metric]
+        field = FIELDS[f"train.{key}"]
+        pairs = [("what it is", field.meaning), ("unit", unit), ("from", "log.jsonl of each run")]
+        pairs.append(("per family", "yes" if by_family else "no: it is logged overall only"))
+        await self.app.push_screen(Reader(self.state.metric, labelled(pairs)))
 
     def action_differences(self) -> None:
         self.post_message(CompareAsked(self.state.overlaid()))
@@ -219,7 +228,7 @@ class RunPane(Pane, can_focus=True):
     def action_copy(self) -> None:
         shown = self.state.overlaid()
         self.app.copy_to_clipboard("\n".join(self._read_out(200)))
-        self.say(f"copied the read-out of {len(shown)} runs")
+        self.shell.say(f"copied the read-out of {len(shown)} runs")
 
     async def action_write(self) -> None:
         hint = "CSV: run, step and every metric, overall and per family"

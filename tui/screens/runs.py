@@ -15,7 +15,7 @@ from ..columns import COLUMNS, DEFAULT_COLUMNS, PINNED, is_metric
 from ..explain import explain, heading
 from ..export import csv_of, json_of
 from ..filter import FilterError
-from ..messages import Chosen, MeasureAsked, Open, WriteAsked
+from ..messages import Chosen, MeasureAsked, Preferred, WriteAsked
 from ..render import clean, exact
 from ..widgets.choices import Choice
 from ..widgets.filter_line import FilterLine
@@ -105,7 +105,7 @@ class RunsPane(Pane):
             return
         if row.is_group:
             self.state.marks |= {run["id"]: None for run in row.runs}
-        self.post_message(Open(row.runs[0]["id"]))
+        self.shell.open_run(row.runs[0]["id"])
 
     def action_mark(self) -> None:
         row = self.table.cursor_row
@@ -120,7 +120,7 @@ class RunsPane(Pane):
 
     def _chosen(self) -> None:
         self.update()
-        self.say("")
+        self.shell.say("")
         self.post_message(Chosen())
 
     def action_sort(self) -> None:
@@ -142,7 +142,7 @@ class RunsPane(Pane):
 
     def on_runs_table_moved(self, event: RunsTable.Moved) -> None:
         """The status line names the place."""
-        self.say("")
+        self.shell.say("")
 
     def action_reverse(self) -> None:
         self.state.sort_by(self.state.sort, not self.state.reverse)
@@ -169,6 +169,7 @@ class RunsPane(Pane):
         if keys is not None:
             self.state.columns = [*PINNED, *(key for key in keys if key not in PINNED)]
             self._chosen()
+            self.post_message(Preferred())
 
     async def action_explain(self) -> None:
         row, key = self.table.cursor_row, self.table.cursor_key
@@ -188,7 +189,7 @@ class RunsPane(Pane):
             value = row.value(COLUMNS[key])
             text = json.dumps(value) if isinstance(value, dict | list) else exact(value)
             self.app.copy_to_clipboard(text)
-            self.say(f"copied {text[:60]}")
+            self.shell.say(f"copied {text[:60]}")
 
     async def action_write(self) -> None:
         hint = ".csv: the columns shown; .json: all facts of the rows shown"
@@ -218,14 +219,14 @@ class RunsPane(Pane):
         """Filter while it is typed; what is not finished yet changes nothing."""
         event.stop()
         if self.line.display and self._filtered():
-            self.say("")
+            self.shell.say("")
 
     def _filtered(self) -> bool:
         """Take the line's filter if it can be read; else say why not."""
         try:
             self.state.set_filter(self.line.value)
         except FilterError as error:
-            self.say(clean(str(error)))
+            self.shell.say(clean(str(error)))
             return False
         self.update()
         return True

@@ -6,6 +6,7 @@ run, at its height on the screen, while rows come, go and change their order.
 
 from collections.abc import Collection, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -179,32 +180,30 @@ class RunsTable(Widget, can_focus=True):
 
     def _titles(self) -> Strip:
         head = self._style("head")
-        segments = [Segment(" ", head)]
+        pieces = [(" ", head)]
         for _, column in self.view.shown():
             by_this = column.key == self._sort[0]
             arrow = ("▼" if self._sort[1] else "▲") if by_this else ""
             text = pad(arrow + column.field.title, column.width, right=not column.is_left)
-            segments += [Segment(text, self._style("sorted") if by_this else head)]
-            segments.append(Segment(" ", head))
-        return Strip(segments)
+            pieces += [(text, self._style("sorted") if by_this else head), (" ", head)]
+        return Strip(_joined(pieces))
 
     def _line(self, number: int) -> Strip:
         row = self._rows[number]
         here = number == self.view.row
         base = self._style("cursor") if here else self._style("row")
         marked = all(run["id"] in self._marks for run in row.runs)
-        mark = "◆" if marked else " "
-        segments = [Segment(mark, base + self._style("mark") if marked and not here else base)]
+        pieces = [("◆", base if here else self._style("mark")) if marked else (" ", base)]
         texts = self._texts(row)
         for index, column in self.view.shown():
             style = base
             if here and index == self.view.column and self.has_focus:
                 style = self._style("cell")
             elif column.key == "state" and not here:
-                style = base + self._state_style(row.runs[0]["state"])
-            text = pad(texts[index], column.width, right=not column.is_left)
-            segments += [Segment(text, style), Segment(" ", base)]
-        return Strip(segments)
+                style = self._state_style(row.runs[0]["state"])
+            pieces.append((pad(texts[index], column.width, right=not column.is_left), style))
+            pieces.append((" ", base))
+        return Strip(_joined(pieces))
 
     def _texts(self, row: Row) -> list[str]:
         known = self._cells.get(row.key)
@@ -282,3 +281,11 @@ class RunsTable(Widget, can_focus=True):
     def on_blur(self) -> None:
         """The cursor's cell shows only with the focus."""
         self.refresh()
+
+
+def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:
+    """Neighbours of one style as one segment: a line is painted in a few pieces, not in forty."""
+    return [
+        Segment("".join(text for text, _ in group), style)
+        for style, group in groupby(pieces, key=itemgetter(1))
+    ]

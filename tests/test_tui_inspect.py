@@ -1,0 +1,45 @@
+"""`show` and `compare` print the facts of `runs`."""
+
+import csv
+import io
+import json
+
+import pytest
+from synthetic import Console
+
+
+def document(console: Console, *words: str) -> dict:
+    result = console.run(*words, "--json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_show_is_what_runs_says_and_more(console: Console) -> None:
+    listed = {run["id"]: run for run in document(console, "runs")["runs"]}
+    shown = document(console, "show", "kl002")
+    assert {key: shown[key] for key in listed["kl002-s1500"]} == listed["kl002-s1500"]
+    more = {"config", "command", "hashes", "host", "pid", "files", "checkpoints", "validation"}
+    assert more | {"notes"} <= shown.keys()
+    assert shown["config"]["kl_coef"] == 0.02 and "policy.safetensors" in shown["files"]
+
+
+def test_compare_names_what_differs_and_every_figure(console: Console) -> None:
+    document(console, "runs")
+    found = document(console, "compare", "kl002", "default")
+    assert found["differences"]["kl_coef"] == {"kl002-s1500": 0.02, "default-s800": 0.1}
+    assert "seed" not in found["differences"]
+    assert [run["id"] for run in found["runs"]] == ["kl002-s1500", "default-s800"]
+    rows = list(
+        csv.DictReader(io.StringIO(console.run("compare", "kl002", "default", "--csv").stdout))
+    )
+    by_figure = {row["figure"]: row for row in rows}
+    wanted = found["runs"][0]["families"]["dune"]["kl"]["mean"]
+    assert float(by_figure["dune.kl"]["kl002-s1500"]) == wanted
+    text = console.run("compare", "kl002", "default").stdout
+    assert "kl_coef" in text and "dune.kl" in text and "±" in text
+
+
+@pytest.mark.parametrize("words", [["show", "kl"], ["show", "nope"], ["compare", "kl002", "x"]])
+def test_an_unclear_name_is_a_usage_error(console: Console, words: list[str]) -> None:
+    result = console.run(*words, "--json")
+    assert result.returncode == 2 and json.loads(result.stdout)["error"]["kind"] == "usage"
