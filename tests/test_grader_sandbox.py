@@ -18,7 +18,7 @@ import pytest
 
 from grader.errors import IsolationError
 from grader.sandbox import level as levels
-from grader.sandbox.allow import View, carve, make_view
+from grader.sandbox.allow import OURS, View, carve, make_view, own_folders
 from grader.sandbox.launch import Job, Launcher, Outcome
 from grader.sandbox.level import Layers
 from grader.sandbox.limits import Limits
@@ -373,3 +373,19 @@ def test_carve_leaves_out_what_is_forbidden(tmp_path: Path) -> None:
     assert sorted(Path(path).name for path in found) == ["c", "fine", "x"]
     assert carve(str(tmp_path), []) == [str(tmp_path)]
     assert carve(str(tmp_path / "c"), [str(tmp_path)]) == []
+
+
+def test_view_holds_nothing_of_ours(view: View) -> None:
+    """Nor any folder that lies above it: wherever this is installed."""
+    for own in own_folders():
+        for path in map(os.path.realpath, view.readable):
+            assert own != path and not own.startswith(path + "/"), path
+            assert not path.startswith(own + "/"), path
+    names = {entry.name for entry in (view.root / view.site_below).iterdir()}
+    assert not names & set(OURS)
+    assert "torch" in names or "torch" in view.absent
+
+
+def test_readable_paths_never_include_a_folder_of_packages(view: View) -> None:
+    for path in view.readable:
+        assert Path(path).name not in ("site-packages", "dist-packages")
