@@ -26,6 +26,7 @@ from .task import Task
 
 REFERENCE = "reference"
 FORMAT = 1  # of the kept listing; raised when what a run's facts hold changes
+FEW = 200  # runs with tags that are looked at every time, not only by a scan
 KEEP_FROM = 50  # runs from which on a listing is worth keeping between processes
 _MARKS = (RUN_RECORD, CONFIG_NAME, LOG_NAME, POLICY_NAME)  # any of them makes a folder a run
 # whose times tell that a run changed: a file that came, went or was replaced changes its folder
@@ -106,7 +107,7 @@ class Catalogue:
         """
         if self._parent_stamps() != self._parents:
             return self.scan()
-        moved = self._tags.look()
+        moved = len(self._tags.by_id) < FEW and self._tags.look()
         for where in self._unsettled:
             entry = self._entry(where)
             if entry is None:

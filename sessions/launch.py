@@ -34,7 +34,7 @@ def launch(
 
     `fields` go into each record. Raises SessionError; runs already queued then stay queued.
     """
-    code = hash_code()
+    code, workspace = hash_code(), Workspace(workspace.root.absolute())
     position = queue.end_of_line(workspace)
     sweep = f"{slug(plans[0].name)[:40]}-{secrets.token_hex(4)}" if len(plans) > 1 else None
     identifiers: list[str] = []
@@ -100,6 +100,7 @@ def launch_job(
 
     Its shim writes done.json from the command's exit code. Raises SessionError.
     """
+    workspace = Workspace(workspace.root.absolute())
     position = queue.end_of_line(workspace)
 
     def fill(identifier: str, draft: Path, final: Path) -> None:

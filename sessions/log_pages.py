@@ -44,6 +44,17 @@ def last_page(path: Path, count: int) -> list[Line]:
     return list(lines_of(data, start))[-count:] if count else []
 
 
+def torn_line(path: Path) -> Line | None:
+    """The last line if it has no end, for a log that nobody writes to any more; else None."""
+    with open(path, "rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        start = max(0, end - LONGEST_BYTES)
+        file.seek(start)
+        data = file.read()
+    rest = data[data.rfind(b"\n") + 1 :]
+    return Line(end - len(rest), line_text(rest)) if rest else None
+
+
 class LineIndex:
     """How many lines end in each block of a file; grown a little at a time, from the start."""
 

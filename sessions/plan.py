@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlhf.config import TASK_PREFIX, resolve
-from rlhf.errors import RlhfError
+from rlhf.config import TASK_PREFIX, ConfigError, resolve
 from rlhf.runlog import parse_lines
 
 from .errors import InputError, UsageError
@@ -95,7 +94,7 @@ def _resolved(settings: Config) -> Config:
     paths = {key: _absolute(settings[key]) for key in PATH_KEYS if key in settings}
     try:
         return resolve(settings | paths)
-    except RlhfError as error:
+    except ConfigError as error:
         raise UsageError(str(error)) from error
 
 

@@ -1,10 +1,12 @@
 """Another attempt at a run that ended early, from its last complete checkpoint."""
 
+import signal
 from pathlib import Path
 
 from . import queue
 from .errors import InputError, UsageError
 from .evidence import state_of
+from .identity import alive, parse, signal_members
 from .inputs import changed_inputs
 from .paths import Workspace
 from .record import Record, fresh_attempt, load, update
@@ -26,6 +28,7 @@ def resume(workspace: Workspace, folder: Path) -> None:
     if changed:
         fix = "put the file back, or start a new run: rlhf-tui clone"
         raise InputError(f"{folder.name} cannot go on: {'; '.join(changed)}", str(folder), fix)
+    _sweep(folder, record)
     position = queue.end_of_line(workspace)
     # one lock for both: a supervisor drops the entry of what has ended under it, too
     update(
@@ -34,6 +37,13 @@ def resume(workspace: Workspace, folder: Path) -> None:
         lambda record: queue.add(workspace, folder.name, position),
     )
     ensure_supervisor(workspace)
+
+
+def _sweep(folder: Path, record: Record) -> None:
+    """End what a killed run left behind of itself, so that it cannot touch the next attempt."""
+    process = parse(record["process"])
+    if process is not None and not alive(process):
+        signal_members(process, str(folder), signal.SIGKILL)
 
 
 def _next_attempt(folder: Path, record: Record) -> None:

@@ -87,6 +87,7 @@ def _check_reachable(folder: Path, process: Process) -> None:
 def _end(process: Process, mark: str, grace_s: float) -> str:
     """TERM to the run and all it started; KILL after `grace_s`. Raises AnswerNo."""
     signal_members(process, mark, signal.SIGTERM)
+    signal_members(process, mark, signal.SIGCONT)  # what is suspended must wake to hear it
     if wait_gone(process, mark, grace_s):
         return "ended"
     deadline = time.monotonic() + KILL_S

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 from . import queue
 from .errors import SessionError, writing
@@ -35,7 +36,8 @@ def ensure_supervisor(workspace: Workspace) -> bool:
 
 
 def _start(workspace: Workspace) -> None:
-    command = [sys.executable, "-P", "-m", "sessions", "supervise", str(workspace.root)]
+    command = [sys.executable, "-P", "-m", "sessions", "supervise"]
+    command.append(str(workspace.root.absolute()))
     log = workspace.queue / NARRATION
     try:
         with writing(log), open(log, "ab") as narration:
@@ -91,7 +93,7 @@ def take_lock(workspace: Workspace) -> int | None:
     if not _lock(handle):
         os.close(handle)
         return None
-    with writing(workspace.lock):
+    with suppress(OSError):  # on a full disk the lock holds all the same
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps(own().as_dict() | {"since": now()}).encode(), 0)
     return handle

@@ -85,8 +85,9 @@ class Supervisor:
             return not paused
         try:
             return self._consider(entry, paused)
-        except SessionError as error:
-            print(f"{now()} {entry.id}: {error}", file=sys.stderr, flush=True)
+        except (SessionError, OSError) as error:
+            with suppress(OSError):  # the narration may lie on the full disk it is about
+                print(f"{now()} {entry.id}: {error}", file=sys.stderr, flush=True)
             self.waiting.add(entry.id)
             return False
 

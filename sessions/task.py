@@ -53,12 +53,12 @@ class Task:
     def check(self) -> None:
         """Raise TaskError, naming the first thing that is missing."""
         if not self.root.is_dir():
-            raise TaskError(self.root, f"the task folder {self.root} is not there")
+            raise TaskError(self.root, f"the task folder is not there: {self.root}")
         for needed in _NEEDED:
             path = self.root / needed
             if not path.is_file() or not path.stat().st_size:
                 what = "is empty" if path.is_file() else "is missing"
-                raise TaskError(path, f"the task folder {self.root} is broken: {needed} {what}")
+                raise TaskError(path, f"the task folder is broken, {needed} {what}: {self.root}")
 
     def families(self) -> list[str]:
         """The families its training prompts ask about, in the vocabulary's order."""

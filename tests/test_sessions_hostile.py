@@ -19,6 +19,7 @@ from toy_lab import Lab, eventually
 
 from sessions import meta, queue, rundir
 from sessions.catalogue import Catalogue
+from sessions.child import NOT_MINE
 from sessions.errors import SessionError, UsageError
 from sessions.identity import own
 from sessions.ids import ID
@@ -84,6 +85,18 @@ def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     for run in runs:
         lab.until(run, "finished")
         assert len(lab.starts(run)) == 1
+
+
+@case("a start that two supervisors try")
+def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue.pause(lab.workspace, True)
+    (run,) = lab.launch("r", steps=30)
+    words = ["-m", "sessions", "execute", str(lab.folder(run)), "1"]
+    tries = [
+        subprocess.Popen([sys.executable, "-P", *words], env=python_environment()) for _ in range(5)
+    ]
+    assert sorted(child.wait() for child in tries) == [0, *[NOT_MINE] * 4]
+    assert len(lab.starts(run)) == 1 and lab.state(run).state == "finished"
 
 
 @case("kill -9 of the dashboard")
@@ -186,9 +199,12 @@ def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     before = lab.listed()
     caches = [path for path in lab.workspace.cache.rglob("*") if path.is_file()]
     assert caches
-    for rubbish in (b"", b"\x00\xff" * 50, b'{"format": 1'):
-        for path in caches:
-            path.write_bytes(rubbish)
+    kept = {path: path.read_bytes() for path in caches}
+    assert any(b'"finished"' in data for data in kept.values())
+    for rubbish in (b"", b"\x00\xff" * 50, b'{"format": 1', None):
+        for path, data in kept.items():
+            flipped = data.replace(b'"finished"', b'"failed"')
+            path.write_bytes(flipped if rubbish is None else rubbish)
         assert lab.listed() == before
     assert before[run]["state"] == "finished"
 
@@ -203,8 +219,10 @@ def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def finished(lab: Lab) -> str:
+    """A run that has ended, and that nobody looks after any more."""
     (run,) = lab.launch("done")
     lab.until(run, "finished")
+    eventually(lambda: supervisor(lab.workspace) is None)
     return run
 
 

@@ -153,7 +153,7 @@ def test_a_broken_task_is_said_before_the_screen_is_taken(console: Console) -> N
     with open_terminal(console) as terminal:
         assert terminal.wait(10) == 3
         assert b"1049h" not in terminal.output
-        assert "is broken: policy/policy.safetensors is missing" in terminal.text.replace("\n", "")
+        assert "is broken, policy/policy.safetensors is missing" in terminal.text.replace("\n", "")
 
 
 @pytest.mark.parametrize(

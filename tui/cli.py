@@ -15,6 +15,8 @@ from .place import Place
 
 COMMANDS = {  # command: the module in tui.commands that holds it
     "runs": "runs",
+    "show": "inspect",
+    "compare": "inspect",
     "launch": "launch",
     "clone": "launch",
     "wait": "follow",

@@ -31,7 +31,7 @@ def _single(run: Run, field: Field) -> list[tuple[str, str]]:
     if value is None:
         return [("value", "none"), ("why", _why(run, field))]
     unit = f" {field.unit}" if field.unit and are_numbers([value]) else ""
-    lines = [("value", f"{_in_full(value)}{unit}")]
+    lines = [("value", f"{in_full(value)}{unit}")]
     error = field.error(run) if field.error else None
     if error is not None:
         lines.append(("standard error", f"{exact(error)}{unit}"))
@@ -40,7 +40,8 @@ def _single(run: Run, field: Field) -> list[tuple[str, str]]:
     return lines
 
 
-def _in_full(value: object) -> str:
+def in_full(value: object) -> str:
+    """A value of any kind on one line, unrounded as far as six figures go."""
     if isinstance(value, dict):
         return ", ".join(f"{clean(str(key))} {exact(item)}" for key, item in value.items())
     if isinstance(value, list):

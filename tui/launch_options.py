@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from rlhf.config import parse_override
-from rlhf.errors import ConfigError
+from rlhf.config import ConfigError, parse_override
 from rlhf.vocab import FAMILIES, nearest
 
 from .exits import CommandError, Exit

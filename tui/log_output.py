@@ -9,7 +9,7 @@ from pathlib import Path
 from rlhf.runlog import LOG_NAME, dumps
 from sessions.evidence import state_of
 from sessions.log_follow import Follower
-from sessions.log_pages import last_page
+from sessions.log_pages import last_page, torn_line
 from sessions.log_search import Search, checked
 from sessions.log_text import ERRORS
 from sessions.paths import OUTPUT_LOG
@@ -73,6 +73,10 @@ def _plain(path: Path, folder: Path, query: LogQuery) -> Iterator[tuple[int, str
         yield line.offset, line.text
     if query.follow:
         yield from _following(path, folder)
+    elif query.lines and path.exists() and state_of(folder).state not in LIVE:
+        torn = torn_line(path)
+        if torn is not None:
+            yield torn.offset, torn.text
 
 
 def _following(path: Path, folder: Path) -> Iterator[tuple[int, str]]:

@@ -170,13 +170,13 @@ class RunsTable(Widget, can_focus=True):
     def _shown(self) -> list[tuple[int, Column]]:
         numbered = list(enumerate(self._columns))
         shown: list[tuple[int, Column]] = []
-        room = self.size.width
+        room = self.size.width - 1
         for index, column in [*numbered[:2], *numbered[self._first :]]:
-            if room <= 1 and shown:
+            if room <= 0:
                 break
             shown.append((index, column))
             room -= column.width + 1
-        if len(shown) > 3 and room < -1:
+        if len(shown) > 2 and room < -1:
             shown.pop()  # a column cut in the middle of its numbers would lie
         return shown
 

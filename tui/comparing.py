@@ -1,0 +1,54 @@
+"""What `compare` does: the settings in which runs differ, and their figures side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .compare import Differences, difference_lines
+from .fields import FIELDS, Run
+from .place import Place
+from .pollers import read_configs
+from .render import clean, with_error
+from .state import differences
+from .table import layout, to_csv
+
+FIGURES = [key for key, field in FIELDS.items() if field.error or field.group == "dev"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs in the order they were named, and the settings that are not the same in all."""
+
+    runs: list[Run]
+    differing: Differences
+
+    def document(self) -> dict[str, Any]:
+        """The document of `compare --json`, without its format."""
+        return {"runs": self.runs, "differences": dict(self.differing)}
+
+
+def compared(place: Place, ids: Sequence[str]) -> Comparison:
+    """The runs' facts and differences. The reference has no settings, so it has no say there."""
+    listing = place.catalogue().scan()
+    runs = {run["id"]: run for run in listing.runs}
+    configs = read_configs({key: listing.folders[key] for key in ids})
+    return Comparison([runs[key] for key in ids], differences(configs))
+
+
+def comparison_lines(found: Comparison) -> Iterator[str]:
+    """Two blocks: settings, figures; a column a run."""
+    yield from difference_lines(found.differing, {run["id"]: run for run in found.runs})
+    yield ""
+    rows = [["figure", *(clean(run["name"])[:20] for run in found.runs)]]
+    for key in FIGURES:
+        field = FIELDS[key]
+        errors = [field.error(run) if field.error else None for run in found.runs]
+        means = [field.get(run) for run in found.runs]
+        rows.append([key, *(with_error(m, e) for m, e in zip(means, errors, strict=True))])
+    yield from layout(rows, None)
+
+
+def comparison_csv(found: Comparison) -> str:
+    """A line a figure, a column a run, unrounded."""
+    rows = [[key, *(FIELDS[key].get(run) for run in found.runs)] for key in FIGURES]
+    return to_csv(["figure", *(run["id"] for run in found.runs)], rows)
