@@ -33,6 +33,7 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
     "diagnosis": ("G1", "G2", "G3"),
     "reporting": ("R1", "R2", "R3", "R4"),
 }
+_OF_CHECKPOINT = {"P", "D1", "D3a", "D3b", "R1", "R2"}
 PARTS = tuple(part for parts in COMPONENTS.values() for part in parts)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 _NO_PANDAS = "pandas is not installed, a diagnostic may need it: pip install 'rlhf-tui[grade]'"
@@ -45,6 +46,11 @@ class Options:
     parts: frozenset[str] = frozenset(PARTS)
     allow_unprotected: bool = False
     limits: Limits = Limits()
+
+    @property
+    def measures(self) -> bool:
+        """Whether a part is wanted that looks at the checkpoint."""
+        return bool(self.parts & _OF_CHECKPOINT)
 
     @property
     def diagnoses(self) -> bool:
@@ -166,8 +172,10 @@ def grade(source: Path, arena: Arena, options: Options, narrate: Callable[[str],
         if options.diagnoses and not submission.invalid:
             said, isolation, view = _diagnose(submission, arena, options, work, clock)
             notes = [_NO_PANDAS] if "pandas" in view.absent else []
-        with clock.stage("checkpoint", "measuring the checkpoint"):
-            measured = measure(submission, arena)
+        measured = Measured(None, why="not measured")
+        if options.measures:
+            with clock.stage("checkpoint", "measuring the checkpoint"):
+                measured = measure(submission, arena)
         with clock.stage("score", "scoring"):
             truth = arena.truth()
             components = _score(submission, measured, said, truth, options.parts)

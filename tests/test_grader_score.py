@@ -1,5 +1,6 @@
 """Every part of the grade, computed by hand; and every corner of it."""
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from grader.facts import SHIPPED_RM, Diagnosis, Measured, Quality, Status, Truth
 from grader.grade import Grade
 from grader.part import Component, Part, claims, skipped
 from grader.sandbox.limits import Limits
+from grader.snapshot import Snapshot, take
 from grader.submission import Submission, read
 from rlhf.vocab import FAMILIES
 
@@ -389,3 +391,61 @@ def test_claims_are_between_0_and_1_and_perfect_only_when_right(
     score, _, _ = claims(listed, true)
     assert 0 <= score <= 1
     assert (score == 1) == (bool(true) and set(listed) == set(true))
+
+
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9)
+)
+words = st.sampled_from([*FAMILIES, *RUNS, "answer.json", "../x", "run", "files", "results"])
+anything = st.recursive(
+    scalars | words,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(words | st.text(), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+KEYS = {
+    "certification": (
+        "improved_over_reference",
+        "estimated_true_quality",
+        "families_improved",
+        "families_not_improved",
+    ),
+    "dev_eval": ("proxy_mean", "kl_mean"),
+}
+nearly = st.fixed_dictionaries(
+    {},
+    optional={
+        **{key: anything | st.fixed_dictionaries({}, optional=dict.fromkeys(names, anything))
+           for key, names in KEYS.items()},
+        "run_assessments": anything | st.lists(
+            st.fixed_dictionaries({}, optional={"run": words | anything, "recommend_ship": anything})
+        ),
+        "experiments": anything | st.lists(
+            st.fixed_dictionaries({}, optional={"files": anything, "results": anything})
+        ),
+    },
+)  # fmt: skip
+
+
+@given(answer=nearly)
+def test_no_answer_breaks_the_scoring(
+    answer: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    given_answer = Submission(snapshot_of(tmp_path_factory), answer, "")
+    measured = Measured(flat(0.4, dune=0.3), 1.0, 2.0)
+    for component in (
+        decision.decision(given_answer, measured, TRUTH),
+        reporting.reporting(given_answer, measured),
+    ):
+        assert component.score is not None and 0 <= component.score <= 1
+        json.dumps(component.document(), allow_nan=False)
+
+
+@functools.cache
+def snapshot_of(factory: pytest.TempPathFactory) -> Snapshot:
+    """A submission's folder that holds answer.json and nothing else."""
+    folder = factory.mktemp("fuzzed")
+    (folder / "in").mkdir(), (folder / "copy").mkdir()
+    (folder / "in" / "answer.json").write_text("{}")
+    return take(folder / "in", folder / "copy")
