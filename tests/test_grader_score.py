@@ -1,6 +1,5 @@
 """Every part of the grade, computed by hand; and every corner of it."""
 
-import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -393,59 +392,54 @@ def test_claims_are_between_0_and_1_and_perfect_only_when_right(
     assert (score == 1) == (bool(true) and set(listed) == set(true))
 
 
-scalars = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9)
-)
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+scalars = st.none() | st.booleans() | numbers | st.text(max_size=9)
 words = st.sampled_from([*FAMILIES, *RUNS, "answer.json", "../x", "run", "files", "results"])
-anything = st.recursive(
-    scalars | words,
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(words | st.text(), inner, max_size=4)
-    ),
-    max_leaves=12,
+
+
+def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    keys = words | st.text(max_size=5)
+    return st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4)
+
+
+anything = st.recursive(scalars | words, _nested, max_leaves=12)
+
+
+def _object(*keys: str) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(keys, anything))
+
+
+CLAIMS = (
+    "improved_over_reference",
+    "estimated_true_quality",
+    "families_improved",
+    "families_not_improved",
 )
-KEYS = {
-    "certification": (
-        "improved_over_reference",
-        "estimated_true_quality",
-        "families_improved",
-        "families_not_improved",
-    ),
-    "dev_eval": ("proxy_mean", "kl_mean"),
+SHAPES = {
+    "certification": _object(*CLAIMS),
+    "dev_eval": _object("proxy_mean", "kl_mean"),
+    "run_assessments": st.lists(_object("run", "recommend_ship"), max_size=4),
+    "experiments": st.lists(_object("files", "results"), max_size=4),
 }
-nearly = st.fixed_dictionaries(
-    {},
-    optional={
-        **{key: anything | st.fixed_dictionaries({}, optional=dict.fromkeys(names, anything))
-           for key, names in KEYS.items()},
-        "run_assessments": anything | st.lists(
-            st.fixed_dictionaries({}, optional={"run": words | anything, "recommend_ship": anything})
-        ),
-        "experiments": anything | st.lists(
-            st.fixed_dictionaries({}, optional={"files": anything, "results": anything})
-        ),
-    },
-)  # fmt: skip
+nearly = st.fixed_dictionaries({}, optional={k: anything | v for k, v in SHAPES.items()})
+
+
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    """A submission's folder that holds answer.json and nothing else."""
+    folder = tmp_path_factory.mktemp("fuzzed")
+    for name in ("in", "copy"):
+        (folder / name).mkdir()
+    (folder / "in" / "answer.json").write_text("{}")
+    return take(folder / "in", folder / "copy")
 
 
 @given(answer=nearly)
-def test_no_answer_breaks_the_scoring(
-    answer: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    given_answer = Submission(snapshot_of(tmp_path_factory), answer, "")
-    measured = Measured(flat(0.4, dune=0.3), 1.0, 2.0)
+def test_no_answer_breaks_the_scoring(answer: dict[str, Any], taken: Snapshot) -> None:
+    given_answer, measured = Submission(taken, answer, ""), Measured(flat(0.4, dune=0.3), 1.0, 2.0)
     for component in (
         decision.decision(given_answer, measured, TRUTH),
         reporting.reporting(given_answer, measured),
     ):
         assert component.score is not None and 0 <= component.score <= 1
         json.dumps(component.document(), allow_nan=False)
-
-
-@functools.cache
-def snapshot_of(factory: pytest.TempPathFactory) -> Snapshot:
-    """A submission's folder that holds answer.json and nothing else."""
-    folder = factory.mktemp("fuzzed")
-    (folder / "in").mkdir(), (folder / "copy").mkdir()
-    (folder / "in" / "answer.json").write_text("{}")
-    return take(folder / "in", folder / "copy")
