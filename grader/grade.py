@@ -25,6 +25,7 @@ from .sandbox.launch import Launcher
 from .sandbox.level import layers
 from .sandbox.limits import Limits
 from .sandbox.proof import Isolation, prove
+from .snapshot import NO_ROOM
 from .submission import Submission
 
 COMPONENTS: dict[str, tuple[str, ...]] = {
@@ -35,7 +36,6 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
 }
 _OF_CHECKPOINT = {"P", "D1", "D3a", "D3b", "R1", "R2"}
 PARTS = tuple(part for parts in COMPONENTS.values() for part in parts)
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 _NO_PANDAS = "pandas is not installed, a diagnostic may need it: pip install 'rlhf-tui[grade]'"
 
 
@@ -151,7 +151,7 @@ def _workshop() -> Iterator[Path]:
             work.chmod(0o711)  # its user, where that is another, reaches what it is given
             yield work
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if error.errno not in (*NO_ROOM, errno.EROFS):
             raise
         fix = "free some disk, or point TMPDIR elsewhere"
         raise IsolationError(f"cannot work in {tempfile.gettempdir()}: {error}", fix=fix) from None
