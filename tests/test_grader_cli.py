@@ -279,3 +279,16 @@ def test_no_diagnostic_needs_no_walls(
     capsys: Any, arena: Arena, sound: Path, unprotected: None
 ) -> None:
     assert grade(capsys, arena, sound, "--no-diagnostic")[0] == Exit.OK
+
+
+def test_odd_names_are_shown_harmless(capsys: Any, arena: Arena, sound: Path) -> None:
+    odd = sound.rename(sound.parent / "[b]\x1b[2J\u540d[link]")
+    (odd / "a\x1b[31m").write_text("x")
+    (odd / "[/]\x9b").symlink_to("a")
+    for options in ([], ["--json"]):
+        code, out, err = grade(capsys, arena, odd, "--no-diagnostic", *options)
+        assert code == Exit.OK
+        assert not {"\x1b", "\x9b"} & set(out + err)
+    code, out, err = grade(capsys, arena, str(odd) + "\x1b]0;x\x07")
+    assert code == Exit.INVALID
+    assert not {"\x1b", "\x07"} & set(out + err)

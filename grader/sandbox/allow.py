@@ -43,7 +43,7 @@ class View:
 
     @property
     def accelerated(self) -> bool:
-        """Whether torch comes with an accelerator's libraries, which take gigabytes of addresses."""
+        """Whether torch comes with an accelerator's libraries, gigabytes of addresses."""
         return (self.root / self.site_below / "nvidia").exists()
 
     @property
