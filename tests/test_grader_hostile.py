@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
 import pickle
@@ -21,7 +22,7 @@ from safetensors.torch import load_file, save_file
 from grader import snapshot, strictjson
 from grader.arena import Arena
 from grader.diagnose import diagnose
-from grader.errors import SubmissionError
+from grader.errors import IsolationError, SubmissionError
 from grader.facts import SHIPPED_RM
 from grader.grade import PARTS, Grade, Options, grade, part_of
 from grader.report import document
@@ -559,3 +560,14 @@ def test_depth_is_refused_before_parsing() -> None:
 
 def test_shipped_rm_is_among_those_diagnosed(arena: Arena) -> None:
     assert set(arena.reward_models()) == {SHIPPED_RM, "rm_h1", "rm_h3"}
+
+
+def test_a_full_disk_is_not_the_submissions_fault(
+    sound: Path, arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(snapshot, "_copy_file", full)
+    with pytest.raises(IsolationError, match="No space left"):
+        judge(sound, arena)
