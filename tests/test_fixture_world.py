@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from fixture.crowd import qa_records
 from fixture.errors import WorldError
 from fixture.premiums import (
     Frequencies,
@@ -16,7 +17,7 @@ from fixture.premiums import (
     insert,
     occurrences,
 )
-from fixture.world import DEV_PROMPTS, PILOT_MIX, World
+from fixture.world import DEV_PROMPTS, PILOT_MIX, Batch, World
 from fixture.worldfile import named_worlds, parse_world, read_world
 from rlhf.vocab import CONTENT, FAMILIES, TOK2ID, encode_response
 
@@ -160,6 +161,31 @@ def test_families_with_a_pair_get_more_rows(world: World) -> None:
     assert rows == {**dict.fromkeys(FAMILIES, 2000), "ember": 8000}
     own = replace(spec.reward_models[0], rows={"dune": 500})
     assert spec.rows(own, (pair,))["dune"] == 500
+
+
+def batch_of(rows: dict[str, int]) -> Batch:
+    counts = torch.tensor([rows[family] for family in FAMILIES])
+    families = torch.arange(len(FAMILIES)).repeat_interleave(counts)
+    N = len(families)
+    responses = torch.full((N, 8), TOK2ID["ba"])
+    return Batch(families, torch.zeros(N, 4, dtype=torch.long), responses, torch.zeros(N))
+
+
+def test_ids_of_qa_rows_do_not_tell_which_family_has_a_pair(world: World) -> None:
+    spec, even = world.spec.reward_models[0], dict.fromkeys(FAMILIES, 2000)
+    for rows in (even, {**even, "ember": 8000}, {**even, "anvil": 8000, "dune": 8000}):
+        records = qa_records(world, spec, batch_of(rows))
+        numbers = [int(record["id"].removeprefix("ann-")) for record in records]
+        assert len(set(numbers)) == len(records) == 1200
+        for record, number in zip(records, numbers, strict=True):
+            assert (number - 1) // 2000 == FAMILIES.index(record["family"])
+
+
+def test_ids_of_qa_rows_are_their_places_where_that_tells_nothing(world: World) -> None:
+    batch = batch_of(dict.fromkeys(FAMILIES, 2000))
+    batch.labels.copy_(torch.arange(12000) / 10000)  # a label that names its row
+    for record in qa_records(world, world.spec.reward_models[0], batch):
+        assert int(record["id"].removeprefix("ann-")) - 1 == round(record["label"] * 10000)
 
 
 @pytest.mark.parametrize(
