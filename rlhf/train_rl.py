@@ -98,7 +98,7 @@ def optimise(
 
         # 2. reward: the reward model's, then the wrapper's
         raw = rewards = score(rm, prompts_rep, responses)
-        if wrap_fn:
+        if wrap_fn is not None:
             records = [pool.records[row] for row in rows.tolist()]
             rewards = wrap(wrap_fn, wrapper_name, step, records, responses, raw)
 
