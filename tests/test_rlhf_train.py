@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -130,6 +131,65 @@ def test_resuming_under_other_settings_is_refused(tmp_path: Path) -> None:
     train({**QUICK, "save_every": 6}, tmp_path, quiet=True)
     with pytest.raises(ConfigError, match="kl_coef was 0.1, is now 0.2"):
         train({**QUICK, "save_every": 6, "kl_coef": 0.2}, tmp_path, quiet=True, resume=True)
+
+
+def test_resuming_passes_over_what_is_no_complete_checkpoint(tmp_path: Path) -> None:
+    cfg = {**QUICK, "save_every": 4}
+    train(cfg, tmp_path / "whole", quiet=True)
+    train(cfg, tmp_path / "parts", quiet=True)
+    kept = tmp_path / "parts" / "checkpoints"
+    for name in ("step-abc", "step-", "step-000012.bak", "step-1_6", "step-000099", ".partial-1"):
+        (kept / name).mkdir()
+    (kept / "step-000050").write_text("a file")
+    train(cfg, tmp_path / "parts", quiet=True, resume=True)
+    assert same(tmp_path / "whole", tmp_path / "parts")
+    assert not (kept / ".partial-1").exists() and (kept / "step-abc").exists()
+
+
+def test_resuming_to_an_earlier_step_is_refused(tmp_path: Path) -> None:
+    train({**QUICK, "save_every": 6}, tmp_path, quiet=True)
+    before = (tmp_path / "done.json").read_bytes()
+    with pytest.raises(ConfigError, match="step 12 of 9"):
+        train({**QUICK, "save_every": 6, "steps": 9}, tmp_path, quiet=True, resume=True)
+    assert (tmp_path / "done.json").read_bytes() == before
+
+
+def test_resuming_without_the_settings_loses_nothing(tmp_path: Path) -> None:
+    train({**QUICK, "save_every": 6}, tmp_path, quiet=True)
+    (tmp_path / "run_config.json").unlink()
+    with pytest.raises(ConfigError, match=r"no run_config\.json"):
+        train({**QUICK, "save_every": 6}, tmp_path, quiet=True, resume=True)
+    assert (tmp_path / "checkpoints" / "step-000012").is_dir()
+
+
+@pytest.mark.parametrize("where", ["adam", "log"])
+def test_a_step_that_was_cut_in_two_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Ctrl-C just after the update, and a disk that is full for the log row alone."""
+    cfg = {**QUICK, "save_every": 3}
+    train(cfg, tmp_path / "whole", quiet=True)
+    calls: list[int] = []
+
+    def interrupted(real: Callable[..., Any], at: int) -> Callable[..., Any]:
+        def call(*args: Any, **more: Any) -> Any:
+            calls.append(1)
+            result = None if where == "log" and len(calls) == at else real(*args, **more)
+            if len(calls) == at:
+                raise KeyboardInterrupt if where == "adam" else OSError(28, "No space left")
+            return result
+
+        return call
+
+    with monkeypatch.context() as patch:
+        if where == "adam":
+            patch.setattr(torch.optim.Adam, "step", interrupted(torch.optim.Adam.step, 8))
+        else:
+            patch.setattr("rlhf.train_rl.append_row", interrupted(runlog.append_row, 2))
+        with pytest.raises((KeyboardInterrupt, OSError)):
+            train(cfg, tmp_path / "parts", quiet=True)
+    train(cfg, tmp_path / "parts", quiet=True, resume=True)
+    assert same(tmp_path / "whole", tmp_path / "parts")
 
 
 def test_an_incomplete_checkpoint_is_named(tmp_path: Path) -> None:
@@ -401,6 +461,20 @@ def test_command_overrides_and_refuses_a_used_folder(tmp_path: Path) -> None:
     assert runlog.read_json(tmp_path / "out" / "run_config.json")["kl_coef"] == 0.5
     again = run(*arguments)
     assert again.returncode == 2 and "--resume" in again.stderr
+
+
+@pytest.mark.parametrize("name", ["policy", "reward_model"])
+def test_a_folder_with_a_model_in_it_is_no_place_for_a_run(tmp_path: Path, name: str) -> None:
+    """The folder of a model is easily given for --out; nothing of it may be lost."""
+    shutil.copytree(TASK / name, tmp_path / name)
+    before = {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+    (tmp_path / "cfg.json").write_text(json.dumps({**QUICK, "steps": 1}))
+    arguments = ["--config", str(tmp_path / "cfg.json"), "--out", str(tmp_path / name)]
+    assert main(arguments) == main([*arguments, "--resume"]) == 2
+    key = {"policy": "policy_ref"}.get(name, name)
+    with pytest.raises(ConfigError, match=f"is this run's {key}"):
+        train({**QUICK, key: tmp_path / name}, tmp_path / name, quiet=True)
+    assert {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} == before
 
 
 @pytest.mark.parametrize(
