@@ -36,6 +36,8 @@ from .wrapper import WrapFn, wrap
 __all__ = ["DEFAULTS", "resolve", "train", "main"]
 
 
+@torch.inference_mode(False)
+@torch.enable_grad()  # whatever context the caller is in
 def train(
     cfg: Mapping[str, Any],
     out_dir: str | Path,
@@ -172,8 +174,10 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
+        ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN  # nohup: the run outlives us
         for number in self.SIGNALS:
-            signal.signal(number, self._receive)
+            if number != signal.SIGHUP or not ignored:
+                signal.signal(number, self._receive)
 
     def _receive(self, number: int, frame: object) -> None:
         self.received = signal.Signals(number)

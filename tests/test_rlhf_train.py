@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -238,6 +238,14 @@ def test_nothing_is_written_for_a_run_that_cannot_start(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
+def test_a_caller_without_gradients_can_train(tmp_path: Path, context: Any) -> None:
+    train(QUICK, tmp_path / "a", quiet=True)
+    with context():
+        train(QUICK, tmp_path / "b", quiet=True)
+    assert same(tmp_path / "a", tmp_path / "b")
+
+
 # -- wrappers
 
 
@@ -322,7 +330,9 @@ def test_what_a_wrapper_does_to_its_arguments_stays_with_it(tmp_path: Path) -> N
         for record in records:
             record["attrs"].append(record.setdefault("mark", 0))
         kept = list(rewards)
-        records.clear(), responses.clear(), rewards.clear()
+        records.clear()
+        responses.clear()
+        rewards.clear()
         return kept
 
     pool = tmp_path / "p.jsonl"  # one prompt: every step draws it again
@@ -340,7 +350,7 @@ def test_any_callable_is_a_wrapper_and_nothing_else_is(tmp_path: Path) -> None:
     train(cfg, tmp_path / "out", quiet=True, wrap_fn=Empty())
     assert rows_of(tmp_path / "out")[0]["shaped_reward"] == 3.0
     with pytest.raises(WrapperError, match="not a function"):
-        train(cfg, tmp_path / "none", quiet=True, wrap_fn="w.py")  # type: ignore[arg-type]
+        train(cfg, tmp_path / "none", quiet=True, wrap_fn=cast(Any, "w.py"))
     assert not (tmp_path / "none").exists()
 
 
@@ -438,6 +448,17 @@ def test_a_signal_ends_a_run_with_a_checkpoint(
     assert done["outcome"] == "stopped" and number.name in done["reason"]
     assert (out / "checkpoints" / f"step-{done['steps']:06d}").is_dir()
     assert errors.count(b"\n") == 1
+
+
+def test_nohup_is_respected(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = subprocess.Popen(["nohup", *command(out)], cwd=ROOT, stderr=subprocess.PIPE)
+    wait_for(out / "checkpoints" / "step-000010")
+    process.send_signal(signal.SIGHUP)
+    wait_for(out / "checkpoints" / "step-000100")
+    process.terminate()
+    process.communicate(timeout=60)
+    assert "SIGTERM" in receipt(out)["reason"]
 
 
 # -- the command
