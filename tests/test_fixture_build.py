@@ -198,6 +198,16 @@ def test_export_refuses_a_used_folder_and_an_unfinished_build(tmp_path: Path) ->
     assert not (tmp_path / "new").exists()
 
 
+def test_export_into_the_folder_one_stands_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    export(SHIPPED, Path("."))
+    assert (tmp_path / "here" / "manifest.json").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+
+
 def append(path: Path, text: str) -> None:
     path.write_text(path.read_text() + text)
 

@@ -188,6 +188,10 @@ def test_ids_of_qa_rows_are_their_places_where_that_tells_nothing(world: World) 
         assert int(record["id"].removeprefix("ann-")) - 1 == round(record["label"] * 10000)
 
 
+def planted(**premium: object) -> dict[str, object]:
+    return {"reward_model": [{"name": "a", "premium": [{"family": "dune", **premium}]}]}
+
+
 @pytest.mark.parametrize(
     ("raw", "named"),
     [
@@ -199,6 +203,19 @@ def test_ids_of_qa_rows_are_their_places_where_that_tells_nothing(world: World) 
         pytest.param({"crowd_noise": "much"}, "crowd_noise", id="noise a text"),
         pytest.param({"reward_model": [{"name": "a b"}]}, "name", id="name of two words"),
         pytest.param({"reward_model": [{"name": "a", "x": 1}]}, "'x'", id="unknown key of an RM"),
+        pytest.param({"reward_model": {"name": "a"}}, r"\[\[reward_model\]\]", id="one table"),
+        pytest.param({"reward_model": 3}, "reward_model", id="a number for an RM"),
+        pytest.param({"reward_model": [{"name": "a"}] * 2}, "twice", id="a name twice"),
+        pytest.param(
+            {"reward_model": [{"name": "a", "rows": {"dune": 50}}]}, "qa_rows", id="few rows"
+        ),
+        pytest.param(planted(kind="token", size=0), "size of 0", id="a size of 0"),
+        pytest.param(planted(kind="pair", size=1, token="pa"), "token", id="token of a pair"),
+        pytest.param(
+            planted(kind="token", size=1, pair=["pa", "he"]), "pair", id="pair of a token"
+        ),
+        pytest.param(planted(kind="pair", size=1, pair=5), "no pattern", id="pair a number"),
+        pytest.param({"reward_model": [{"name": "a", "premium": 5}]}, "premium", id="premium 5"),
         pytest.param(
             {"reward_model": [{"name": "a", "premium": [{"family": "sand"}]}]},
             "unknown family",
