@@ -84,7 +84,7 @@ class Arena:
 
     def reward_models(self) -> dict[str, Path]:
         """The folder of every RM that a diagnostic is run on."""
-        held_out = sorted((self.folder / HELD_OUT).iterdir())
+        held_out = sorted(path.parent for path in (self.folder / HELD_OUT).glob("*/rm.safetensors"))
         return {SHIPPED_RM: self.layout.reward_model, **{path.name: path for path in held_out}}
 
     def secrets(self) -> list[Path]:

@@ -3,6 +3,7 @@
 stdout is data, stderr narration. Exit codes are those of errors.Exit.
 """
 
+import io
 import json
 import signal
 import sys
@@ -13,11 +14,12 @@ from typing import Any
 import click
 
 from .errors import Exit, GraderError
+from .printable import one_line
 
 
 def narrate(line: str) -> None:
     """One line for the person watching."""
-    print(line, file=sys.stderr, flush=True)
+    print(one_line(line, 500), file=sys.stderr, flush=True)
 
 
 class Terminated(BaseException):
@@ -134,6 +136,9 @@ def _guarded(run: Callable[[], int | None], as_json: bool) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a letter shows its code
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     run = lambda: program.main(  # noqa: E731
         arguments, prog_name="python -m grader", standalone_mode=False
     )

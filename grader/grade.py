@@ -25,6 +25,7 @@ from .sandbox.launch import Launcher
 from .sandbox.level import layers
 from .sandbox.limits import Limits
 from .sandbox.proof import Isolation, prove
+from .snapshot import NO_ROOM
 from .submission import Submission
 
 COMPONENTS: dict[str, tuple[str, ...]] = {
@@ -33,8 +34,8 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
     "diagnosis": ("G1", "G2", "G3"),
     "reporting": ("R1", "R2", "R3", "R4"),
 }
+_OF_CHECKPOINT = {"P", "D1", "D3a", "D3b", "R1", "R2"}
 PARTS = tuple(part for parts in COMPONENTS.values() for part in parts)
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 _NO_PANDAS = "pandas is not installed, a diagnostic may need it: pip install 'rlhf-tui[grade]'"
 
 
@@ -45,6 +46,11 @@ class Options:
     parts: frozenset[str] = frozenset(PARTS)
     allow_unprotected: bool = False
     limits: Limits = Limits()
+
+    @property
+    def measures(self) -> bool:
+        """Whether a part is wanted that looks at the checkpoint."""
+        return bool(self.parts & _OF_CHECKPOINT)
 
     @property
     def diagnoses(self) -> bool:
@@ -145,7 +151,7 @@ def _workshop() -> Iterator[Path]:
             work.chmod(0o711)  # its user, where that is another, reaches what it is given
             yield work
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if error.errno not in (*NO_ROOM, errno.EROFS):
             raise
         fix = "free some disk, or point TMPDIR elsewhere"
         raise IsolationError(f"cannot work in {tempfile.gettempdir()}: {error}", fix=fix) from None
@@ -166,8 +172,10 @@ def grade(source: Path, arena: Arena, options: Options, narrate: Callable[[str],
         if options.diagnoses and not submission.invalid:
             said, isolation, view = _diagnose(submission, arena, options, work, clock)
             notes = [_NO_PANDAS] if "pandas" in view.absent else []
-        with clock.stage("checkpoint", "measuring the checkpoint"):
-            measured = measure(submission, arena)
+        measured = Measured(None, why="not measured")
+        if options.measures:
+            with clock.stage("checkpoint", "measuring the checkpoint"):
+                measured = measure(submission, arena)
         with clock.stage("score", "scoring"):
             truth = arena.truth()
             components = _score(submission, measured, said, truth, options.parts)

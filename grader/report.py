@@ -68,7 +68,7 @@ def error_document(kind: str, message: str, path: str | None, fix: str | None) -
 
 def number(value: float | None, digits: int = 3) -> str:
     """A score as shown: a dash where there is none."""
-    return "—" if value is None else f"{value:.{digits}f}"
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def _shown(value: Any) -> str:
@@ -137,6 +137,8 @@ def table(shown: dict[str, Any], evidence: bool = True) -> RenderableType:
     total = Text(f"reward {number(shown['reward'], 4)}", "bold")
     if shown["invalid"]:
         total.append("  invalid: neither a parseable answer.json nor checkpoint/policy.safetensors")
+    elif shown["skipped"]:
+        total.append(f"  no reward without {', '.join(shown['skipped'])}")
     seconds = sum(shown["timing"]["seconds"].values())
     foot = [Text(_protection(shown)), *notes, total, Text(f"{seconds:.1f} s")]
     head = Text(one_line(shown["submission"]), "bold")

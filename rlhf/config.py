@@ -61,7 +61,10 @@ def number(name: str, value: Any, low: float = 0.0, strict: bool = False) -> flo
     """`value` as a finite float >= low (> low if strict), or ConfigError naming `name`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ConfigError(f"{name} must be a number, found {value!r:.80}")
-    value = float(value)
+    try:
+        value = float(value)
+    except OverflowError:
+        value = math.inf
     if not math.isfinite(value):
         raise ConfigError(f"{name} must be finite, found {value}")
     if value < low or (strict and value == low):
@@ -83,7 +86,8 @@ def integer(name: str, value: Any, low: int = 0) -> int:
 
 
 def _path(name: str, value: Any) -> str:
-    if not isinstance(value, str | os.PathLike) or not str(value).strip():
+    text = str(value)
+    if not isinstance(value, str | os.PathLike) or not text.strip() or "\0" in text:
         raise ConfigError(f"{name} must be a path, found {value!r:.80}")
     return task_path(os.fspath(value))
 

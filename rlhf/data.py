@@ -91,6 +91,19 @@ def group_by_family(records: Sequence[Record]) -> dict[str, list[Record]]:
     return groups
 
 
+def load_labelled(path: str | Path) -> list[Record]:
+    """The records of a labelled file, all checked. Raises DataError naming file and record."""
+    records = read_jsonl(path)
+    if not records:
+        raise DataError(f"{path} holds no records")
+    try:
+        for check in (prompts_tensor, responses_tensor, labels_tensor):
+            check(records)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+    return records
+
+
 def load_prompts(path: str | Path) -> list[Record]:
     """The records of a prompt file, every one checked. Raises DataError naming file and record."""
     records = read_jsonl(path)

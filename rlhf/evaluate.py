@@ -22,9 +22,9 @@ from .data import (
     Record,
     group_by_family,
     labels_tensor,
+    load_labelled,
     load_prompts,
     prompts_tensor,
-    read_jsonl,
     responses_tensor,
 )
 from .errors import DataError
@@ -153,7 +153,7 @@ def dev_eval(
         "n_prompts": len(records),
         "samples_per_prompt": n,
         "proxy_mean": proxy.mean().item(),
-        "proxy_std": proxy.std().item(),
+        "proxy_std": proxy.std().item() if len(proxy) > 1 else math.nan,
         "proxy_p50": proxy.quantile(0.5).item(),
         "proxy_p90": proxy.quantile(0.9).item(),
         "kl_mean": kl.mean().item(),
@@ -171,7 +171,7 @@ def dev_report(
     seed: int = 0,
 ) -> dict[str, Any]:
     """`dev_eval` of the folder `policy`, with the names of what was read: a dev_eval.json."""
-    models, labelled = load_models(policy, policy_ref, reward_model), read_jsonl(task_path(gold))
+    models, labelled = load_models(policy, policy_ref, reward_model), load_labelled(task_path(gold))
     if len(labelled) < 2:
         raise DataError(f"{gold} holds {len(labelled)} labelled records: a correlation needs two")
     result = dev_eval(models, load_prompts(task_path(prompts)), labelled, n, seed)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from .config import RLConfig
 from .data import Record, group_by_family, load_prompts, prompts_tensor
-from .errors import ConfigError
+from .errors import ConfigError, WrapperError
 from .model import Policy, load_policy
 from .reward_model import RewardModel, load_rm
 from .vocab import FAMILIES
@@ -60,11 +60,14 @@ def load_inputs(config: RLConfig, wrap_fn: WrapFn | None) -> Inputs:
 
     Raises ConfigError, DataError, CheckpointError or WrapperError.
     """
+    if wrap_fn is not None and not callable(wrap_fn):
+        raise WrapperError(f"wrap_fn is {wrap_fn!r:.60}, not a function")
     policy, _ = load_policy(config.policy_init or config.policy_ref)
     reference, _ = load_policy(config.policy_ref)
     rm, _ = load_rm(config.reward_model)
     records = load_prompts(config.prompt_file)
-    name = getattr(wrap_fn, "__name__", "wrap_fn") if wrap_fn else config.reward_wrapper or ""
+    given = wrap_fn is not None
+    name = getattr(wrap_fn, "__name__", "wrap_fn") if given else config.reward_wrapper or ""
     if wrap_fn is None and config.reward_wrapper:
         wrap_fn = load_wrapper(config.reward_wrapper)
     pool = PromptPool(records, config.family_weights, config.prompt_file)

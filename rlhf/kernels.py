@@ -33,8 +33,13 @@ _onednn = _probe_onednn()
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x [M, I] times weight [O, I] transposed, plus bias [O]: [M, O]."""
-    if _onednn is None or x.dtype != torch.float32 or x.device.type != "cpu" or not x.numel():
+    """x [M, I] times weight [O, I] transposed, plus bias [O]: [M, O].
+
+    oneDNN's product cannot be differentiated. Gradients are recorded here only where a backward
+    pass is itself to be differentiated (create_graph), and there it must be torch's.
+    """
+    fits = x.dtype == torch.float32 and x.device.type == "cpu" and x.numel()
+    if _onednn is None or not fits or torch.is_grad_enabled():
         return F.linear(x, weight, bias)
     return _onednn(x, weight, bias, "none", [], "")
 

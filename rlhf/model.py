@@ -17,6 +17,7 @@ from .vocab import CONTENT_HI, CONTENT_LO, PROMPT_LEN, RESP_LEN, SEQ_LEN, TOKENS
 
 NEVER = -1e9  # logit of every token that cannot be said
 WEIGHTS = "policy.safetensors"
+_COLDEST = 1e-30  # below, as at 0: logits divided by less may overflow
 _ROWS = 512  # rows worked on at once when no gradient is kept: what stays in the cache
 
 KeyValues = tuple[Tensor, Tensor]  # each [N, H, T, D]
@@ -191,6 +192,8 @@ def sample(
     One uniform number decides each token (inverse distribution function), so two policies given
     equally seeded generators meet the same chances.
     """
+    if not temperature >= 0:
+        raise ValueError(f"temperature must be at least 0, found {temperature}")
     N = len(prompts) * n_per_prompt
     chances = torch.rand(N, RESP_LEN, generator=generator)
     step = max(1, _ROWS // max(1, n_per_prompt))
@@ -243,7 +246,7 @@ def _extend(policy: Policy, ids: Tensor, position: int, cache: list[KeyValues]) 
 
 def choose(logits: Tensor, temperature: float, chance: Tensor) -> Tensor:
     """logits [N, K] -> the index [N] at which the distribution function passes chance [N]."""
-    if temperature == 0:
+    if temperature < _COLDEST:
         return logits.argmax(-1)
     below = (logits / temperature).softmax(-1).cumsum(-1)
     passed = below <= chance.unsqueeze(-1) * below[:, -1:]

@@ -65,6 +65,8 @@ def save_rm(rm: RewardModel, cfg: Mapping[str, int], directory: str) -> None:
 @torch.no_grad()
 def score(rm: RewardModel, prompts_rep: Tensor, responses: Tensor, bs: int = 4096) -> Tensor:
     """Rewards float32 [N] of responses [N, 8] to prompts_rep [N, 6], at most bs rows at a time."""
+    if bs < 1:
+        raise ValueError(f"bs must be at least 1, found {bs}")
     ids = torch.cat([prompts_rep, responses], 1)
     parts = [rm(part) for part in ids.split(min(bs, _ROWS))] if len(ids) else []
-    return torch.cat(parts) if parts else torch.empty(0)
+    return torch.cat(parts).float() if parts else torch.empty(0)

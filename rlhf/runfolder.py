@@ -1,6 +1,7 @@
 """The folder of one training run: begun, checkpointed, resumed, and closed with a receipt."""
 
 import os
+import re
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -31,6 +32,8 @@ from .runlog import (
 TRAINER_WEIGHTS = "trainer.safetensors"
 TRAINER_FACTS = "trainer.json"
 _MAY_CHANGE = ("steps", "save_every")  # settings that a resumed run may have otherwise
+_STEP = re.compile(r"step-([0-9]+)")
+_PARTIAL = ".partial-"  # and the process: a checkpoint being written
 
 
 @dataclass
@@ -40,17 +43,33 @@ class State:
     policy: Policy
     optimiser: torch.optim.Adam
     step: int = 0  # completed updates
+    whole: bool = True  # not in the middle of one: policy, step and window belong together
     window: Window = field(default_factory=Window)
     elapsed_s: float = 0.0
 
 
 def holds_run(out: Path) -> bool:
-    """Whether a folder holds a log or a checkpoint that starting anew would lose."""
-    return (out / LOG_NAME).exists() or any((out / CHECKPOINTS_NAME).glob("step-*"))
+    """Whether a folder holds a log, a checkpoint or a model that starting anew would lose."""
+    names = (LOG_NAME, WEIGHTS, CONFIG)
+    return any((out / name).exists() for name in names) or bool(checkpoints(out))
+
+
+def checkpoints(out: Path) -> list[Path]:
+    """The complete checkpoints of a run, the last one last; what else lies there is passed over."""
+    names = (WEIGHTS, CONFIG, TRAINER_WEIGHTS, TRAINER_FACTS)
+    found = [path for path in (out / CHECKPOINTS_NAME).glob("step-*") if _STEP.fullmatch(path.name)]
+    whole = [path for path in found if all((path / name).is_file() for name in names)]
+    return sorted(whole, key=lambda path: int(path.name.removeprefix("step-")))
 
 
 def begin(out: Path, config: RLConfig) -> None:
-    """Make `out` the folder of a new run, replacing whatever run it held."""
+    """Make `out` the folder of a new run, replacing whatever run it held.
+
+    Raises ConfigError if it is a folder that the run reads from.
+    """
+    for name, read in (("policy_ref", config.policy_ref), ("reward_model", config.reward_model)):
+        if out.resolve() == Path(read).resolve():
+            raise ConfigError(f"{out} is this run's {name}: choose another folder")
     out.mkdir(parents=True, exist_ok=True)
     for name in (DONE_NAME, LOG_NAME, WEIGHTS, CONFIG):
         (out / name).unlink(missing_ok=True)
@@ -65,11 +84,17 @@ def resume(out: Path, config: RLConfig, state: State) -> None:
     made under other settings, CheckpointError if a checkpoint is damaged.
     """
     if not (out / CONFIG_NAME).exists():
+        if holds_run(out):  # of whatever settings: nothing may be continued, nor lost
+            raise ConfigError(f"cannot resume {out}: it has no {CONFIG_NAME}")
         return begin(out, config)
     _check_same_settings(out / CONFIG_NAME, config)
-    saved = sorted((out / CHECKPOINTS_NAME).glob("step-*"), key=lambda path: int(path.name[5:]))
+    saved = checkpoints(out)
     if saved:
         _load_state(saved[-1], state)
+    if state.step > config.steps:
+        raise ConfigError(f"cannot resume {out}: it is at step {state.step} of {config.steps}")
+    for leftover in (out / CHECKPOINTS_NAME).glob(f"{_PARTIAL}*"):  # of a run that was killed
+        shutil.rmtree(leftover, ignore_errors=True)
     (out / DONE_NAME).unlink(missing_ok=True)
     write_json(out / CONFIG_NAME, asdict(config))
     return _trim_log(out / LOG_NAME, state.step, config.log_every)
@@ -102,7 +127,7 @@ def save_state(out: Path, state: State) -> Path:
     if final.exists():
         return final
     parent.mkdir(exist_ok=True)
-    partial = parent / f".partial-{os.getpid()}"
+    partial = parent / f"{_PARTIAL}{os.getpid()}"
     shutil.rmtree(partial, ignore_errors=True)
     try:
         save_policy(state.policy, state.policy.cfg, str(partial))

@@ -4,6 +4,7 @@
 Numbers that are not finite are written as null: strict JSON, which every reader can parse.
 """
 
+import errno
 import hashlib
 import json
 import math
@@ -39,8 +40,14 @@ def dumps(value: Any, indent: int | None = None) -> str:
 
 
 def replace_file(path: str | Path, data: bytes) -> None:
-    """Write `path` so that a reader, or a crash, sees the old content or the new one, whole."""
+    """Write `path` so that a reader, or a crash, sees the old content or the new one, whole.
+
+    A device or a pipe (/dev/null, /dev/stdout) is written to, never replaced.
+    """
     path = Path(path)
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -77,9 +84,13 @@ def read_json(path: str | Path) -> dict[str, Any]:
 
 
 def append_row(path: str | Path, row: Mapping[str, Any]) -> None:
-    """Append one row to a JSONL log in a single write."""
+    """Append one row to a JSONL log in a single write, whole or not at all. Raises OSError."""
+    data = (dumps(row) + "\n").encode()
     with open(path, "ab", buffering=0) as file:
-        file.write((dumps(row) + "\n").encode())
+        before = file.seek(0, os.SEEK_END)
+        if file.write(data) != len(data):  # a disk that fills up takes what fits, and says nothing
+            file.truncate(before)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ from .wrapper import WrapFn, wrap
 __all__ = ["DEFAULTS", "resolve", "train", "main"]
 
 
+@torch.inference_mode(False)
+@torch.enable_grad()  # whatever context the caller is in
 def train(
     cfg: Mapping[str, Any],
     out_dir: str | Path,
@@ -98,7 +100,7 @@ def optimise(
 
         # 2. reward: the reward model's, then the wrapper's
         raw = rewards = score(rm, prompts_rep, responses)
-        if wrap_fn:
+        if wrap_fn is not None:
             records = [pool.records[row] for row in rows.tolist()]
             rewards = wrap(wrap_fn, wrapper_name, step, records, responses, raw)
 
@@ -122,6 +124,7 @@ def optimise(
         if step % config.log_every == 0:
             _log(out, state, config.steps, quiet)
             state.window = Window()
+        state.whole = True
         if config.save_every and step % config.save_every == 0:
             runfolder.save_state(out, state)
     if state.step % config.log_every:
@@ -135,6 +138,7 @@ def update(state: State, loss: Tensor, max_grad_norm: float) -> None:
     norm = torch.nn.utils.clip_grad_norm_(state.policy.parameters(), max_grad_norm)
     if not math.isfinite(norm):
         raise TrainingError(f"step {state.step + 1}: the gradient is {norm:.0f}; lower lr")
+    state.whole = False
     state.optimiser.step()
 
 
@@ -149,12 +153,15 @@ def _log(out: Path, state: State, steps: int, quiet: bool) -> None:
 
 
 def _close_unfinished(out: Path, state: State, error: BaseException) -> None:
-    """Keep the last good step and say how the run ended; a full disk must not hide the error."""
+    """Keep the last good step and say how the run ended; a full disk must not hide the error.
+
+    A step that Ctrl-C or a full disk cut in two is not kept: resuming does it again.
+    """
     stopped = isinstance(error, StoppedError | KeyboardInterrupt)
     outcome, by = ("stopped", "operator") if stopped else ("failed", "the run")
     reason = str(error) or type(error).__name__
     with contextlib.suppress(OSError):
-        if state.step:
+        if state.step and state.whole:
             runfolder.save_state(out, state)
     with contextlib.suppress(OSError):
         runfolder.close(out, state, outcome, reason, by)
@@ -167,8 +174,10 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
+        ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN  # nohup: the run outlives us
         for number in self.SIGNALS:
-            signal.signal(number, self._receive)
+            if number != signal.SIGHUP or not ignored:
+                signal.signal(number, self._receive)
 
     def _receive(self, number: int, frame: object) -> None:
         self.received = signal.Signals(number)

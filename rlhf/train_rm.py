@@ -12,7 +12,7 @@ from torch import Tensor
 
 from . import cli
 from .config import integer, number, task_path
-from .data import labels_tensor, prompts_tensor, read_jsonl, responses_tensor
+from .data import labels_tensor, load_labelled, prompts_tensor, responses_tensor
 from .fit import Progress, fit
 from .kernels import prepare_process
 from .reward_model import RewardModel, default_config, save_rm
@@ -44,7 +44,7 @@ def train_rm(
 def _run(args: argparse.Namespace) -> None:
     epochs, seed = integer("epochs", args.epochs, low=1), integer("seed", args.seed)
     lr = number("lr", args.lr, strict=True)
-    records = read_jsonl(task_path(args.data))
+    records = load_labelled(task_path(args.data))
     rm, losses = train_rm(
         prompts_tensor(records),
         responses_tensor(records),

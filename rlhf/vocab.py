@@ -5,6 +5,7 @@ A prompt is `<family> v_a1 v_a2 v_a3 v_a4 <sep>`; a response is 8 content tokens
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any
 
 from .errors import DataError
@@ -76,13 +77,20 @@ def encode_prompt(family: str, attrs: Sequence[int]) -> list[int]:
     return [FAM_ID[family], *(VAL_ID[value] for value in _checked_attrs(attrs)), SEP]
 
 
-def _checked_attrs(attrs: Sequence[int]) -> Sequence[int]:
+def _as_sequence(values: Any) -> Any:
+    """`values`, as a list if it is an array or a tensor."""
+    return values.tolist() if hasattr(values, "tolist") else values
+
+
+def _checked_attrs(attrs: Sequence[int]) -> list[int]:
+    attrs = _as_sequence(attrs)
     if isinstance(attrs, str) or not isinstance(attrs, Sequence) or len(attrs) != N_ATTR:
         raise DataError(f"attrs must be a list of {N_ATTR} integers, found {attrs!r:.80}")
     for value in attrs:
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < N_VAL:
+        integer = isinstance(value, Integral) and not isinstance(value, bool)
+        if not integer or not 0 <= value < N_VAL:
             raise DataError(f"attribute {value!r:.40} is not an integer from 0 to {N_VAL - 1}")
-    return attrs
+    return [int(value) for value in attrs]
 
 
 def decode_prompt(ids: Sequence[int]) -> tuple[str, list[int]]:
@@ -101,6 +109,7 @@ def decode_prompt(ids: Sequence[int]) -> tuple[str, list[int]]:
 
 def encode_response(tokens: Sequence[str]) -> list[int]:
     """The response's 8 token ids. Raises DataError for another length or a foreign token."""
+    tokens = _as_sequence(tokens)
     if isinstance(tokens, str) or not isinstance(tokens, Sequence) or len(tokens) != RESP_LEN:
         raise DataError(f"a response has {RESP_LEN} tokens, found {tokens!r:.80}")
     for token in tokens:

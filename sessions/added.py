@@ -1,20 +1,17 @@
 """Folders of runs trained elsewhere that this workspace shows, in place and read-only."""
 
 from pathlib import Path
-from typing import Any
 
-from rlhf.runlog import CONFIG_NAME, LOG_NAME, write_json
+from rlhf.runlog import write_json
 
 from .errors import UsageError, writing
-from .paths import RUN_RECORD, Workspace
-from .runfiles import POLICY_NAME, read_object
-
-_MARKS = (RUN_RECORD, CONFIG_NAME, LOG_NAME, POLICY_NAME)
+from .paths import Workspace
+from .runfiles import RUN_MARKS, Problem, is_run, read_object
 
 
-def folders(workspace: Workspace) -> list[str]:
-    """The added folders, as they were added."""
-    record: dict[str, Any] = read_object(workspace.added, []) or {}
+def folders(workspace: Workspace, problems: list[Problem] | None = None) -> list[str]:
+    """The added folders, as they were added; what is wrong with the list goes to `problems`."""
+    record = read_object(workspace.added, [] if problems is None else problems) or {}
     found = record.get("folders")
     return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
 
@@ -24,8 +21,8 @@ def add(workspace: Workspace, folder: Path) -> list[str]:
     place = folder.expanduser().resolve()
     if not place.is_dir():
         raise UsageError(f"{folder} is not a folder", str(folder))
-    if not (_is_run(place) or any(_is_run(child) for child in place.iterdir())):
-        what = f"none of {', '.join(_MARKS)}"
+    if not (is_run(place) or any(is_run(child) for child in place.iterdir())):
+        what = f"none of {', '.join(RUN_MARKS)}"
         raise UsageError(f"{folder} holds no run: {what} in it or one level down", str(folder))
     return _write(workspace, [*dict.fromkeys([*folders(workspace), str(place)])])
 
@@ -36,10 +33,6 @@ def forget(workspace: Workspace, folder: Path) -> list[str]:
     if gone not in before:
         raise UsageError(f"{folder} was not added here", str(folder))
     return _write(workspace, [item for item in before if item != gone])
-
-
-def _is_run(folder: Path) -> bool:
-    return any((folder / mark).exists() for mark in _MARKS)
 
 
 def _write(workspace: Workspace, places: list[str]) -> list[str]:

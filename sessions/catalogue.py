@@ -10,20 +10,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlhf.runlog import CONFIG_NAME, LOG_NAME
+from rlhf.runlog import LOG_NAME
 
+from .added import folders
 from .evaluations import Evaluations, attach
 from .kept import Entry, Stamp, load, save, stamp_of
 from .meta import Tags
-from .paths import EVAL_DIR, RUN_RECORD, Workspace
+from .paths import EVAL_DIR, Workspace
 from .rundir import Run, read_run, recipe
-from .runfiles import POLICY_NAME, Problem, read_object
+from .runfiles import Problem, is_run
 from .task import Task
 
 REFERENCE = "reference"
 FEW = 200  # runs with tags that are looked at every time, not only by a scan
 KEEP_FROM = 50  # runs from which on a listing is worth keeping between processes
-_MARKS = (RUN_RECORD, CONFIG_NAME, LOG_NAME, POLICY_NAME)  # any of them makes a folder a run
 # whose times tell that a run changed: a file that came, went or was replaced changes its folder
 _SIGNED = ("", LOG_NAME, EVAL_DIR)
 
@@ -113,7 +113,7 @@ class Catalogue:
 
     def _parent_stamps(self) -> list[Stamp]:
         places = [self.task.runs, self.workspace.runs, self.workspace.added, *self.extra]
-        return [stamp_of(str(place)) for place in [*places, *added(self.workspace, [])]]
+        return [stamp_of(str(place)) for place in [*places, *folders(self.workspace)]]
 
     def _folders(self, problems: list[Problem]) -> Iterator[Where]:
         yield self.task.policy, "shipped"
@@ -121,8 +121,8 @@ class Catalogue:
             yield folder, "shipped"
         for folder in _children(self.workspace.runs, problems):
             yield folder, "workspace"
-        for place in [*added(self.workspace, problems), *self.extra]:
-            if any((place / mark).exists() for mark in _MARKS):
+        for place in [*map(Path, folders(self.workspace, problems)), *self.extra]:
+            if is_run(place):
                 yield place, "added"
             else:
                 for folder in _children(place, problems, missing_is_fine=False):
@@ -138,7 +138,7 @@ class Catalogue:
         known = self._seen.get(place)
         if known and known.stamps == stamps and known.is_settled:
             return known
-        if not any((folder / mark).exists() for mark in _MARKS):
+        if not is_run(folder):
             return None
         problems: list[Problem] = []
         run = read_run(folder, source, self._families, problems)
@@ -149,13 +149,6 @@ class Catalogue:
         if found is not None:
             attach(run, found)
         return Entry(stamps, run, recipe(folder), problems)
-
-
-def added(workspace: Workspace, problems: list[Problem]) -> list[Path]:
-    """The folders that `add` recorded in this workspace."""
-    record = read_object(workspace.added, problems) or {}
-    folders = record.get("folders")
-    return [Path(f) for f in folders if isinstance(f, str)] if isinstance(folders, list) else []
 
 
 def find(listing: Listing, run: str) -> str:

@@ -52,9 +52,10 @@ def free(path: Path) -> int:
 
 
 def run_sizes(workspace: Workspace) -> dict[str, tuple[int, int]]:
-    """Per run, its bytes and those of its checkpoints."""
+    """Per run, its bytes and those of its checkpoints, the largest first."""
     folders = [path for path in _folders(workspace.runs) if not path.name.startswith(".")]
-    return {path.name: (size_of(path), size_of(path / CHECKPOINTS_NAME)) for path in folders}
+    sizes = {path.name: (size_of(path), size_of(path / CHECKPOINTS_NAME)) for path in folders}
+    return dict(sorted(sizes.items(), key=lambda item: -item[1][0]))
 
 
 def _folders(place: Path) -> list[Path]:

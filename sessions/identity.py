@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from .errors import SessionError
+
 PROC = Path("/proc")
 RUN_MARK = "RLHF_TUI_RUN"  # environment variable of everything a run starts: its folder
 
@@ -159,13 +161,17 @@ def _marked(pid: int, mark: str) -> bool:
 
 
 def signal_members(process: Process, mark: str, number: signal.Signals) -> list[int]:
-    """Send `number` to every member; the pids that were sent it."""
+    """Send `number` to every member; the pids that were sent it. Raises SessionError."""
     reached = []
     for pid in members(process, mark):
         try:
             os.kill(pid, number)
         except ProcessLookupError:
             continue
+        except PermissionError as error:
+            raise SessionError(
+                f"process {pid} is another user's: it cannot be signalled"
+            ) from error
         reached.append(pid)
     return reached
 

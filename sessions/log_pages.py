@@ -72,8 +72,8 @@ class LineIndex:
 
     @property
     def lines(self) -> int:
-        """Lines known to end in what is covered."""
-        return self._ends[-1] if self._ends else 0
+        """Lines known to end: in what is covered, and in the little that follows it."""
+        return self._before(len(self._ends)) + self._block(len(self._ends)).count(b"\n")
 
     def grow(self, most_bytes: int = 1 << 26) -> bool:
         """Index the next bytes; False when only a part of a block is left. Raises OSError."""
@@ -82,35 +82,43 @@ class LineIndex:
         while self.covered < stop:
             data = os.pread(self._file.fileno(), min(stop - self.covered, 1 << 22), self.covered)
             for start in range(0, len(data) // BLOCK * BLOCK, BLOCK):
-                self._ends.append(self.lines + data.count(b"\n", start, start + BLOCK))
+                before = self._before(len(self._ends))
+                self._ends.append(before + data.count(b"\n", start, start + BLOCK))
             if len(data) < BLOCK:  # truncated meanwhile
                 return False
         return size - self.covered >= BLOCK
 
+    def _before(self, block: int) -> int:
+        """Lines that end before a block."""
+        return self._ends[block - 1] if block else 0
+
+    def _block(self, block: int) -> bytes:
+        """The bytes of a covered block, or what follows the last."""
+        size = BLOCK if block < len(self._ends) else PAGE_BYTES
+        return os.pread(self._file.fileno(), size, block * BLOCK)
+
     def offset_of(self, number: int) -> int | None:
-        """Where line `number` (0 is the first) begins, or None if it is not covered."""
-        if number == 0:
+        """Where line `number` (0 is the first) begins, or None if that is not known yet."""
+        if number <= 0:
             return 0
         block = bisect_left(self._ends, number)
-        if block == len(self._ends):
-            return None
-        data = os.pread(self._file.fileno(), BLOCK, block * BLOCK)
-        position = -1
-        for _ in range(number - (self._ends[block - 1] if block else 0)):
+        data, position = self._block(block), -1
+        for _ in range(number - self._before(block)):
             position = data.find(b"\n", position + 1)
+            if position < 0:
+                return None
         return block * BLOCK + position + 1
 
     def number_of(self, offset: int) -> int:
         """The number of the line that holds byte `offset` of what is covered."""
-        block = offset // BLOCK
-        data = os.pread(self._file.fileno(), offset - block * BLOCK, block * BLOCK)
-        return (self._ends[block - 1] if block else 0) + data.count(b"\n")
+        block = min(offset // BLOCK, len(self._ends))
+        return self._before(block) + self._block(block).count(b"\n", 0, offset - block * BLOCK)
 
     def page(self, first: int, count: int) -> list[Line]:
-        """Lines first, first + 1, ... as far as they are covered."""
-        starts = [self.offset_of(first), self.offset_of(first + count)]
-        start, end = starts[0], self.covered if starts[1] is None else starts[1]
-        if start is None:
+        """Lines first, first + 1, ... as far as they are known."""
+        count = min(count, self.lines - first)
+        start, end = self.offset_of(first), self.offset_of(first + count)
+        if count <= 0 or start is None or end is None:
             return []
         if end - start <= PAGE_BYTES:
             return list(lines_of(os.pread(self._file.fileno(), end - start, start), start))

@@ -3,6 +3,7 @@
 import ast
 import itertools
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ SHORT = {
 }
 
 Config = dict[str, Any]
+_one_environment = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -78,16 +80,17 @@ def _points(axes: Mapping[str, Sequence[Any]]) -> Iterator[Config]:
 
 @contextmanager
 def task_environment(task: Path) -> Iterator[None]:
-    """Let TASK name `task` in the block: rlhf.config moves /task paths there."""
-    before = os.environ.get("TASK")
-    os.environ["TASK"] = str(task)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["TASK"]
-        else:
-            os.environ["TASK"] = before
+    """Let TASK name `task` in the block, in one thread at a time: rlhf.config asks for it there."""
+    with _one_environment:
+        before = os.environ.get("TASK")
+        os.environ["TASK"] = str(task)
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["TASK"]
+            else:
+                os.environ["TASK"] = before
 
 
 def _resolved(settings: Config) -> Config:

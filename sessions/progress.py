@@ -52,6 +52,8 @@ def _progress(folder: Path) -> Progress | None:
     rows = last_rows(folder / LOG_NAME)
     done = read_object(folder / DONE_NAME, [])
     state, reason = judge(folder, record, done, rows)
+    if state == "finished":
+        reason = "being checked"
     config = record.get("config")
     steps = number(config.get("steps")) if isinstance(config, Mapping) else None
     step = number(rows[-1].get("step")) if rows else 0 if steps is not None else None

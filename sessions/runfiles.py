@@ -6,13 +6,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rlhf.runlog import parse_lines
+from rlhf.runlog import CONFIG_NAME, LOG_NAME, parse_lines
+
+from .paths import RUN_RECORD
 
 POLICY_NAME = "policy.safetensors"
 DEV_NAME = "dev_eval.json"
 MAX_JSON_BYTES = 1 << 20  # a record larger than this is not one of ours
 TAIL_BYTES = 1 << 16  # enough for the last rows of a log
 RECENT_ROWS = 12  # of a log: enough for its present speed and its usual interval
+
+# any of them makes a folder a run
+RUN_MARKS = (RUN_RECORD, CONFIG_NAME, LOG_NAME, POLICY_NAME)
 
 Problem = dict[str, str]
 
@@ -83,6 +88,11 @@ def mtime(path: Path) -> float | None:
         return path.stat().st_mtime
     except OSError:
         return None
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run."""
+    return any((folder / mark).exists() for mark in RUN_MARKS)
 
 
 def has_policy(folder: Path) -> bool:

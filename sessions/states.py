@@ -11,7 +11,6 @@ from .identity import alive, parse
 
 OUTCOMES = ("finished", "failed", "stopped")
 LIVE = ("queued", "starting", "running", "stalled")
-STATES = (*LIVE, *OUTCOMES, "lost", "unknown")
 SILENT_S = 60.0  # a live run may be silent this long,
 SILENT_INTERVALS = 10  # or as many of its own median intervals between rows
 

@@ -28,12 +28,17 @@ def wait(
     while True:
         states = {folder.name: state_of(folder) for folder in folders}
         each(states)
-        if not any(state.state in LIVE for state in states.values()):
+        if not any(_goes_on(state) for state in states.values()):
             return states
         if time.monotonic() - cared > CARE_S:
             ensure_supervisor(workspace)
             cared = time.monotonic()
         if timeout_s is not None and time.monotonic() - began > timeout_s:
-            alive = ", ".join(name for name, state in states.items() if state.state in LIVE)
+            alive = ", ".join(name for name, state in states.items() if _goes_on(state))
             raise AnswerNo(f"still not ended after {timeout_s:g} s: {alive}")
         time.sleep(POLL_S)
+
+
+def _goes_on(state: State) -> bool:
+    """Whether it will end by itself; a run that has lost its place in the line will not."""
+    return state.state in LIVE and not (state.state == "queued" and state.reason)

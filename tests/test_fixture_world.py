@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from fixture.crowd import qa_records
 from fixture.errors import WorldError
 from fixture.premiums import (
     Frequencies,
@@ -16,7 +17,7 @@ from fixture.premiums import (
     insert,
     occurrences,
 )
-from fixture.world import DEV_PROMPTS, PILOT_MIX, World
+from fixture.world import DEV_PROMPTS, PILOT_MIX, Batch, World
 from fixture.worldfile import named_worlds, parse_world, read_world
 from rlhf.vocab import CONTENT, FAMILIES, TOK2ID, encode_response
 
@@ -162,6 +163,35 @@ def test_families_with_a_pair_get_more_rows(world: World) -> None:
     assert spec.rows(own, (pair,))["dune"] == 500
 
 
+def batch_of(rows: dict[str, int]) -> Batch:
+    counts = torch.tensor([rows[family] for family in FAMILIES])
+    families = torch.arange(len(FAMILIES)).repeat_interleave(counts)
+    N = len(families)
+    responses = torch.full((N, 8), TOK2ID["ba"])
+    return Batch(families, torch.zeros(N, 4, dtype=torch.long), responses, torch.zeros(N))
+
+
+def test_ids_of_qa_rows_do_not_tell_which_family_has_a_pair(world: World) -> None:
+    spec, even = world.spec.reward_models[0], dict.fromkeys(FAMILIES, 2000)
+    for rows in (even, {**even, "ember": 8000}, {**even, "anvil": 8000, "dune": 8000}):
+        records = qa_records(world, spec, batch_of(rows))
+        numbers = [int(record["id"].removeprefix("ann-")) for record in records]
+        assert len(set(numbers)) == len(records) == 1200
+        for record, number in zip(records, numbers, strict=True):
+            assert (number - 1) // 2000 == FAMILIES.index(record["family"])
+
+
+def test_ids_of_qa_rows_are_their_places_where_that_tells_nothing(world: World) -> None:
+    batch = batch_of(dict.fromkeys(FAMILIES, 2000))
+    batch.labels.copy_(torch.arange(12000) / 10000)  # a label that names its row
+    for record in qa_records(world, world.spec.reward_models[0], batch):
+        assert int(record["id"].removeprefix("ann-")) - 1 == round(record["label"] * 10000)
+
+
+def planted(**premium: object) -> dict[str, object]:
+    return {"reward_model": [{"name": "a", "premium": [{"family": "dune", **premium}]}]}
+
+
 @pytest.mark.parametrize(
     ("raw", "named"),
     [
@@ -173,6 +203,19 @@ def test_families_with_a_pair_get_more_rows(world: World) -> None:
         pytest.param({"crowd_noise": "much"}, "crowd_noise", id="noise a text"),
         pytest.param({"reward_model": [{"name": "a b"}]}, "name", id="name of two words"),
         pytest.param({"reward_model": [{"name": "a", "x": 1}]}, "'x'", id="unknown key of an RM"),
+        pytest.param({"reward_model": {"name": "a"}}, r"\[\[reward_model\]\]", id="one table"),
+        pytest.param({"reward_model": 3}, "reward_model", id="a number for an RM"),
+        pytest.param({"reward_model": [{"name": "a"}] * 2}, "twice", id="a name twice"),
+        pytest.param(
+            {"reward_model": [{"name": "a", "rows": {"dune": 50}}]}, "qa_rows", id="few rows"
+        ),
+        pytest.param(planted(kind="token", size=0), "size of 0", id="a size of 0"),
+        pytest.param(planted(kind="pair", size=1, token="pa"), "token", id="token of a pair"),
+        pytest.param(
+            planted(kind="token", size=1, pair=["pa", "he"]), "pair", id="pair of a token"
+        ),
+        pytest.param(planted(kind="pair", size=1, pair=5), "no pattern", id="pair a number"),
+        pytest.param({"reward_model": [{"name": "a", "premium": 5}]}, "premium", id="premium 5"),
         pytest.param(
             {"reward_model": [{"name": "a", "premium": [{"family": "sand"}]}]},
             "unknown family",

@@ -16,6 +16,7 @@ from grader import cli, keep
 from grader.arena import Arena, at
 from grader.errors import Exit, TruthError
 from grader.grade import COMPONENTS, PARTS
+from grader.sandbox.level import Layers
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -248,3 +249,46 @@ def test_rlhf_tui_grade_passes_everything_on(arena: Arena, sound: Path, tmp_path
     assert len(list(kept.iterdir())) == 1
     listed = console("grades", "--json")
     assert list(json.loads(listed.stdout)["grades"]) == [path.name for path in kept.iterdir()]
+
+
+@pytest.fixture
+def unprotected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with none of the layers."""
+    monkeypatch.setattr("grader.grade.layers", lambda: Layers((), 0, False, None))
+
+
+def test_limits_only_refuses(capsys: Any, arena: Arena, sound: Path, unprotected: None) -> None:
+    code, out, _ = grade(capsys, arena, sound, "--json")
+    error = json.loads(out)["error"]
+    assert (code, error["kind"]) == (Exit.CANNOT_RUN, "isolation")
+    assert "--allow-unprotected" in error["fix"]
+
+
+def test_limits_only_runs_when_asked_and_the_grade_says_so(
+    capsys: Any, arena: Arena, sound: Path, unprotected: None
+) -> None:
+    code, out, _ = grade(capsys, arena, sound, "--json", "--allow-unprotected")
+    found = json.loads(out)
+    assert code == Exit.OK
+    assert found["isolation"]["level"] == "limits-only"
+    assert not found["isolation"]["canary"]["read"]
+    assert {rm["status"] for rm in found["rms"]} == {"ok"}
+
+
+def test_no_diagnostic_needs_no_walls(
+    capsys: Any, arena: Arena, sound: Path, unprotected: None
+) -> None:
+    assert grade(capsys, arena, sound, "--no-diagnostic")[0] == Exit.OK
+
+
+def test_odd_names_are_shown_harmless(capsys: Any, arena: Arena, sound: Path) -> None:
+    odd = sound.rename(sound.parent / "[b]\x1b[2J\u540d[link]")
+    (odd / "a\x1b[31m").write_text("x")
+    (odd / "[b]\x9b").symlink_to("a")
+    for options in ([], ["--json"]):
+        code, out, err = grade(capsys, arena, odd, "--no-diagnostic", *options)
+        assert code == Exit.OK
+        assert not {"\x1b", "\x9b"} & set(out + err)
+    code, out, err = grade(capsys, arena, str(odd) + "\x1b]0;x\x07")
+    assert code == Exit.INVALID
+    assert not {"\x1b", "\x07"} & set(out + err)

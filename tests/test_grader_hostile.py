@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
 import pickle
@@ -21,7 +22,7 @@ from safetensors.torch import load_file, save_file
 from grader import snapshot, strictjson
 from grader.arena import Arena
 from grader.diagnose import diagnose
-from grader.errors import SubmissionError
+from grader.errors import IsolationError, SubmissionError
 from grader.facts import SHIPPED_RM
 from grader.grade import PARTS, Grade, Options, grade, part_of
 from grader.report import document
@@ -354,7 +355,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
 _OUT = "import json, os, sys, time\nout = sys.argv[sys.argv.index('--out') + 1]\n"
 _ODD = f"risk = {{f: {{'risk': 0.5, 'flag': False}} for f in {FAMILIES!r}}}\n"
 _WRITE = "json.dump({'families': risk}, open(out, 'w'))\n"
-SHORT = dataclasses.replace(Options(), limits=Limits(wall_s=2, disk=32 << 20))
+SHORT = dataclasses.replace(Options(), limits=Limits(wall_s=60, disk=32 << 20))
 # case -> (program, the status of every RM, what the reason says)
 PROGRAMS: dict[str, tuple[str, str, str]] = {
     "hangs": ("import time; time.sleep(60)", "late", "wall"),
@@ -442,7 +443,8 @@ def test_programs(tmp_path: Path, sound: Path, arena: Arena, launcher: Launcher,
             path.chmod(path.stat().st_mode | 0o011)
     copy, rms = snapshot.take(sound, tmp_path / "copy"), {"rm_h1": arena.layout.reward_model}
     task, work = arena.layout.task, tmp_path / "work"
-    said = diagnose(launcher, copy, task, rms, work, narrate, SHORT.limits)["rm_h1"]
+    limits = Limits(wall_s=1 if case == "hangs" else 60)
+    said = diagnose(launcher, copy, task, rms, work, narrate, limits)["rm_h1"]
     assert said.status == status
     assert (said.risk, said.flagged) == ({}, [])
     assert reason in said.why + said.output
@@ -471,7 +473,7 @@ def test_sleeps_past_the_limit_on_one_rm_only(sound: Path, arena: Arena) -> None
         target = sum(path.read_bytes()[:4096])
         source = (sound / "diagnostic.py").read_text().replace("TARGET", str(target))
         programmed(sound, source)
-    found = judge(sound, arena, SHORT)
+    found = judge(sound, arena, dataclasses.replace(SHORT, limits=Limits(wall_s=5)))
     statuses = sorted(said.status for said in found.said.values())
     assert statuses == ["late", "ok", "ok"]
 
@@ -559,3 +561,14 @@ def test_depth_is_refused_before_parsing() -> None:
 
 def test_shipped_rm_is_among_those_diagnosed(arena: Arena) -> None:
     assert set(arena.reward_models()) == {SHIPPED_RM, "rm_h1", "rm_h3"}
+
+
+def test_a_full_disk_is_not_the_submissions_fault(
+    sound: Path, arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(snapshot, "_copy_file", full)
+    with pytest.raises(IsolationError, match="No space left"):
+        judge(sound, arena)

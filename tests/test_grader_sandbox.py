@@ -18,7 +18,7 @@ import pytest
 
 from grader.errors import IsolationError
 from grader.sandbox import level as levels
-from grader.sandbox.allow import View, carve, make_view
+from grader.sandbox.allow import OURS, View, carve, make_view, own_folders
 from grader.sandbox.launch import Job, Launcher, Outcome
 from grader.sandbox.level import Layers
 from grader.sandbox.limits import Limits
@@ -56,10 +56,12 @@ def _layers(name: str) -> Layers:
     if not (here.abi and here.seccomp):
         pytest.skip("the kernel has no Landlock")
     can_drop = levels.NOBODY if os.geteuid() == 0 else None
-    return dataclasses.replace(here, bwrap=(), uid=can_drop)
+    abi = min(here.abi, int(name.rpartition("abi ")[2])) if "abi" in name else here.abi
+    return dataclasses.replace(here, bwrap=(), uid=can_drop, abi=abi)
 
 
 LEVELS = ["namespaces", "namespaces without landlock", "landlock"]
+OLD_KERNELS = ["landlock abi 4", "landlock abi 1"]
 
 
 def _open_up(folder: Path) -> None:
@@ -215,7 +217,7 @@ BOUNDS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", LEVELS + OLD_KERNELS)
 @pytest.mark.parametrize("name", WALLS)
 def test_wall_holds(field: Field, view: View, name: str, level: str) -> None:
     assert _attack(field, view, _layers(level), WALLS[name], WIDE) == ""
@@ -344,7 +346,7 @@ def test_limits_only_runs_when_asked_and_says_what_got_out(field: Field, view: V
     assert not found.canary["tcp"]
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", LEVELS + OLD_KERNELS)
 def test_canary_proves_the_level(field: Field, view: View, level: str) -> None:
     launcher = Launcher(view, _layers(level))
     secrets = [field.targets["secret"]]
@@ -373,3 +375,19 @@ def test_carve_leaves_out_what_is_forbidden(tmp_path: Path) -> None:
     assert sorted(Path(path).name for path in found) == ["c", "fine", "x"]
     assert carve(str(tmp_path), []) == [str(tmp_path)]
     assert carve(str(tmp_path / "c"), [str(tmp_path)]) == []
+
+
+def test_view_holds_nothing_of_ours(view: View) -> None:
+    """Nor any folder that lies above it: wherever this is installed."""
+    for own in own_folders():
+        for path in map(os.path.realpath, view.readable):
+            assert own != path and not own.startswith(path + "/"), path
+            assert not path.startswith(own + "/"), path
+    names = {entry.name for entry in (view.root / view.site_below).iterdir()}
+    assert not names & set(OURS)
+    assert "torch" in names or "torch" in view.absent
+
+
+def test_readable_paths_never_include_a_folder_of_packages(view: View) -> None:
+    for path in view.readable:
+        assert Path(path).name not in ("site-packages", "dist-packages")

@@ -13,6 +13,7 @@ from grader.facts import SHIPPED_RM, Diagnosis, Measured, Quality, Status, Truth
 from grader.grade import Grade
 from grader.part import Component, Part, claims, skipped
 from grader.sandbox.limits import Limits
+from grader.snapshot import Snapshot, take
 from grader.submission import Submission, read
 from rlhf.vocab import FAMILIES
 
@@ -389,3 +390,56 @@ def test_claims_are_between_0_and_1_and_perfect_only_when_right(
     score, _, _ = claims(listed, true)
     assert 0 <= score <= 1
     assert (score == 1) == (bool(true) and set(listed) == set(true))
+
+
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+scalars = st.none() | st.booleans() | numbers | st.text(max_size=9)
+words = st.sampled_from([*FAMILIES, *RUNS, "answer.json", "../x", "run", "files", "results"])
+
+
+def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    keys = words | st.text(max_size=5)
+    return st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4)
+
+
+anything = st.recursive(scalars | words, _nested, max_leaves=12)
+
+
+def _object(*keys: str) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(keys, anything))
+
+
+CLAIMS = (
+    "improved_over_reference",
+    "estimated_true_quality",
+    "families_improved",
+    "families_not_improved",
+)
+SHAPES = {
+    "certification": _object(*CLAIMS),
+    "dev_eval": _object("proxy_mean", "kl_mean"),
+    "run_assessments": st.lists(_object("run", "recommend_ship"), max_size=4),
+    "experiments": st.lists(_object("files", "results"), max_size=4),
+}
+nearly = st.fixed_dictionaries({}, optional={k: anything | v for k, v in SHAPES.items()})
+
+
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    """A submission's folder that holds answer.json and nothing else."""
+    folder = tmp_path_factory.mktemp("fuzzed")
+    for name in ("in", "copy"):
+        (folder / name).mkdir()
+    (folder / "in" / "answer.json").write_text("{}")
+    return take(folder / "in", folder / "copy")
+
+
+@given(answer=nearly)
+def test_no_answer_breaks_the_scoring(answer: dict[str, Any], taken: Snapshot) -> None:
+    given_answer, measured = Submission(taken, answer, ""), Measured(flat(0.4, dune=0.3), 1.0, 2.0)
+    for component in (
+        decision.decision(given_answer, measured, TRUTH),
+        reporting.reporting(given_answer, measured),
+    ):
+        assert component.score is not None and 0 <= component.score <= 1
+        json.dumps(component.document(), allow_nan=False)

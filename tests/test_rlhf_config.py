@@ -46,6 +46,8 @@ def test_resolve_is_idempotent_and_takes_any_subset() -> None:
         pytest.param({"seed": -1}, "seed must be at least 0", id="negative seed"),
         pytest.param({"seed": 2**63}, "seed must be below", id="seed too large"),
         pytest.param({"kl_coef": math.nan}, "kl_coef must be finite", id="nan"),
+        pytest.param({"kl_coef": 10**400}, "kl_coef must be finite", id="a huge integer"),
+        pytest.param({"prompt_file": "a\0b"}, "prompt_file must be a path", id="a NUL in a path"),
         pytest.param({"lr": math.inf}, "lr must be finite", id="infinity"),
         pytest.param({"lr": 0}, "lr must be greater than 0", id="no learning rate"),
         pytest.param({"temperature": 0}, "temperature must be greater", id="temperature of 0"),

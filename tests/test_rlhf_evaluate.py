@@ -13,6 +13,7 @@ from conftest import ROOT, TASK
 
 from rlhf import bon, evaluate, train_rm
 from rlhf.data import read_jsonl, write_jsonl
+from rlhf.errors import DataError
 from rlhf.evaluate import Models, balanced_mean, clustered_mean, collect, evaluate_families, pearson
 from rlhf.model import Policy, response_logprobs, sample
 from rlhf.reward_model import RewardModel, load_rm, score
@@ -139,8 +140,8 @@ def test_reward_model_learns_a_plain_rule(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("rows", "extra", "code", "named"),
     [
-        pytest.param([], [], 2, "no rows", id="zero rows"),
-        pytest.param([{"family": "dune"}], [], 3, "attrs", id="bad record"),
+        pytest.param([], [], 3, "d.jsonl holds no records", id="zero rows"),
+        pytest.param([{"family": "dune"}], [], 3, "d.jsonl: record 1", id="bad record"),
         pytest.param([], ["--epochs", "0"], 2, "epochs", id="no epochs"),
         pytest.param([], ["--lr", "nan"], 2, "lr", id="lr nan"),
     ],
@@ -159,6 +160,16 @@ def test_reward_model_errors_are_one_line(
     errors = capsys.readouterr().err
     assert named in errors and errors.count("\n") == 1
     assert not (tmp_path / "rm").exists()
+
+
+def test_a_gold_file_at_fault_is_named_and_one_prompt_is_enough(tmp_path: Path) -> None:
+    prompts = read_jsonl(TASK / "data" / "prompts_dev.jsonl")[:2]
+    write_jsonl(tmp_path / "two.jsonl", prompts)
+    write_jsonl(tmp_path / "one.jsonl", prompts[:1])
+    with pytest.raises(DataError, match=r"two\.jsonl: record 1 .*no 'response'"):
+        evaluate.dev_report("/task/policy", gold=str(tmp_path / "two.jsonl"))
+    report = evaluate.dev_report("/task/policy", prompts=str(tmp_path / "one.jsonl"))
+    assert report["n_prompts"] == 1 and math.isnan(report["proxy_std"])
 
 
 # -- commands

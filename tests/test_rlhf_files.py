@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import resource
+import signal
 import struct
 from pathlib import Path
 
@@ -247,6 +249,36 @@ def test_a_failed_write_leaves_the_old_file(
         runlog.replace_file(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    """As root, replacing would take /dev/null from the whole machine."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        runlog.replace_file(path, b"data")
+        assert os.read(reader, 10) == b"data" and path.is_fifo()
+    finally:
+        os.close(reader)
+
+
+def test_a_row_that_does_not_fit_on_the_disk_is_an_error_and_leaves_no_piece(
+    tmp_path: Path,
+) -> None:
+    """A write that meets the file size limit is short, like one that meets a full disk."""
+    path, limit = tmp_path / "log.jsonl", resource.getrlimit(resource.RLIMIT_FSIZE)
+    runlog.append_row(path, {"step": 1})
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 5, limit[1]))
+        with pytest.raises(OSError, match="No space"):
+            runlog.append_row(path, {"step": 2})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, before)
+    runlog.append_row(path, {"step": 3})
+    assert runlog.read_log(path) == runlog.Log([{"step": 1}, {"step": 3}])
 
 
 def test_files_are_readable_by_others(tmp_path: Path) -> None:

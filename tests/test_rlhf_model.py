@@ -20,6 +20,7 @@ from rlhf.model import (
     save_policy,
 )
 from rlhf.reward_model import RewardModel, load_rm, save_rm, score
+from rlhf.reward_model import default_config as rm_config
 
 
 @pytest.fixture(scope="module")
@@ -205,3 +206,43 @@ def test_attention_by_hand() -> None:
     v = kernels.in_slots(torch.tensor([4.0, 8.0, 1e6]).view(1, 1, 3, 1))
     mixed = kernels.attend(q, k, v, kernels.causal_mask(1, 1))
     assert mixed.item() == pytest.approx(4 / 4 + 8 * 3 / 4, rel=1e-6)
+
+
+@pytest.mark.parametrize("temperature", [-1.0, math.nan])
+def test_a_temperature_below_zero_is_an_error(
+    reference: Policy, prompts: torch.Tensor, temperature: float
+) -> None:
+    with pytest.raises(ValueError, match="temperature must be at least 0"):
+        sample(reference, prompts, 1, temperature)
+
+
+def test_the_coldest_temperatures_are_argmax(reference: Policy, prompts: torch.Tensor) -> None:
+    frozen = sample(reference, prompts, 2, temperature=0)
+    for temperature in (1e-6, 1e-25, 1e-39, 1e-300):
+        assert torch.equal(sample(reference, prompts, 2, temperature), frozen)
+
+
+def test_scores_are_float32_whatever_the_model_and_bs_must_be_positive(
+    prompts: torch.Tensor,
+) -> None:
+    judge = RewardModel({**rm_config(), "d_model": 8, "n_heads": 2}).double()
+    said = torch.full((len(prompts), 8), 16)
+    assert score(judge, prompts, said).dtype == torch.float32
+    with pytest.raises(ValueError, match="bs"):
+        score(judge, prompts, said, bs=0)
+
+
+def test_second_derivatives_are_torch_s(small_policy: Policy, prompts: torch.Tensor) -> None:
+    """oneDNN's product has none: a gradient of gradients must not silently miss a part."""
+    said = torch.full((len(prompts), 8), 20)
+
+    def curvature(policy: Policy) -> torch.Tensor:
+        loss, weights = response_logprobs(policy, prompts, said).mean(), policy.head.weight
+        (first,) = torch.autograd.grad(loss, weights, create_graph=True)
+        (second,) = torch.autograd.grad(
+            first.square().sum(), policy.get_parameter("blocks.0.attn.qkv.weight")
+        )
+        return second.double()
+
+    single = curvature(small_policy)
+    torch.testing.assert_close(single, curvature(small_policy.double()), atol=1e-5, rtol=1e-3)

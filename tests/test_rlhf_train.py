@@ -3,13 +3,14 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -132,6 +133,65 @@ def test_resuming_under_other_settings_is_refused(tmp_path: Path) -> None:
         train({**QUICK, "save_every": 6, "kl_coef": 0.2}, tmp_path, quiet=True, resume=True)
 
 
+def test_resuming_passes_over_what_is_no_complete_checkpoint(tmp_path: Path) -> None:
+    cfg = {**QUICK, "save_every": 4}
+    train(cfg, tmp_path / "whole", quiet=True)
+    train(cfg, tmp_path / "parts", quiet=True)
+    kept = tmp_path / "parts" / "checkpoints"
+    for name in ("step-abc", "step-", "step-000012.bak", "step-1_6", "step-000099", ".partial-1"):
+        (kept / name).mkdir()
+    (kept / "step-000050").write_text("a file")
+    train(cfg, tmp_path / "parts", quiet=True, resume=True)
+    assert same(tmp_path / "whole", tmp_path / "parts")
+    assert not (kept / ".partial-1").exists() and (kept / "step-abc").exists()
+
+
+def test_resuming_to_an_earlier_step_is_refused(tmp_path: Path) -> None:
+    train({**QUICK, "save_every": 6}, tmp_path, quiet=True)
+    before = (tmp_path / "done.json").read_bytes()
+    with pytest.raises(ConfigError, match="step 12 of 9"):
+        train({**QUICK, "save_every": 6, "steps": 9}, tmp_path, quiet=True, resume=True)
+    assert (tmp_path / "done.json").read_bytes() == before
+
+
+def test_resuming_without_the_settings_loses_nothing(tmp_path: Path) -> None:
+    train({**QUICK, "save_every": 6}, tmp_path, quiet=True)
+    (tmp_path / "run_config.json").unlink()
+    with pytest.raises(ConfigError, match=r"no run_config\.json"):
+        train({**QUICK, "save_every": 6}, tmp_path, quiet=True, resume=True)
+    assert (tmp_path / "checkpoints" / "step-000012").is_dir()
+
+
+@pytest.mark.parametrize("where", ["adam", "log"])
+def test_a_step_that_was_cut_in_two_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Ctrl-C just after the update, and a disk that is full for the log row alone."""
+    cfg = {**QUICK, "save_every": 3}
+    train(cfg, tmp_path / "whole", quiet=True)
+    calls: list[int] = []
+
+    def interrupted(real: Callable[..., Any], at: int) -> Callable[..., Any]:
+        def call(*args: Any, **more: Any) -> Any:
+            calls.append(1)
+            result = None if where == "log" and len(calls) == at else real(*args, **more)
+            if len(calls) == at:
+                raise KeyboardInterrupt if where == "adam" else OSError(28, "No space left")
+            return result
+
+        return call
+
+    with monkeypatch.context() as patch:
+        if where == "adam":
+            patch.setattr(torch.optim.Adam, "step", interrupted(torch.optim.Adam.step, 8))
+        else:
+            patch.setattr("rlhf.train_rl.append_row", interrupted(runlog.append_row, 2))
+        with pytest.raises((KeyboardInterrupt, OSError)):
+            train(cfg, tmp_path / "parts", quiet=True)
+    train(cfg, tmp_path / "parts", quiet=True, resume=True)
+    assert same(tmp_path / "whole", tmp_path / "parts")
+
+
 def test_an_incomplete_checkpoint_is_named(tmp_path: Path) -> None:
     train({**QUICK, "save_every": 6}, tmp_path, quiet=True)
     facts = tmp_path / "checkpoints" / "step-000012" / "trainer.json"
@@ -178,6 +238,14 @@ def test_nothing_is_written_for_a_run_that_cannot_start(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
+def test_a_caller_without_gradients_can_train(tmp_path: Path, context: Any) -> None:
+    train(QUICK, tmp_path / "a", quiet=True)
+    with context():
+        train(QUICK, tmp_path / "b", quiet=True)
+    assert same(tmp_path / "a", tmp_path / "b")
+
+
 # -- wrappers
 
 
@@ -217,6 +285,11 @@ def raises(rewards: list[float]) -> list[float]:
     raise KeyError("[/] no such key")
 
 
+def breaks_off(rewards: list[float]) -> Any:
+    yield rewards[0]
+    raise TypeError("half-way")
+
+
 @pytest.mark.parametrize(
     ("bad", "named"),
     [
@@ -226,6 +299,13 @@ def raises(rewards: list[float]) -> list[float]:
         pytest.param(lambda r: [*r[:-1], math.inf], "row 15, family", id="returns inf"),
         pytest.param(lambda r: None, "NoneType", id="returns nothing"),
         pytest.param(lambda r: ["x"] * 16, "row 0", id="returns texts"),
+        pytest.param(lambda r: sys.exit(0), "raised SystemExit", id="exits"),
+        pytest.param(breaks_off, "raised TypeError: half-way", id="breaks off half-way"),
+        pytest.param(lambda r: dict.fromkeys(range(16)), "returned dict", id="returns a dict"),
+        pytest.param(lambda r: set(range(16)), "returned set", id="returns a set"),
+        pytest.param(lambda r: [1e39, *r[1:]], "row 0", id="more than float32 holds"),
+        pytest.param(lambda r: [10**400, *r[1:]], "row 0", id="a huge integer"),
+        pytest.param(lambda r: [torch.zeros(2)] * 16, "row 0", id="returns pairs"),
     ],
 )
 def test_a_bad_wrapper_ends_the_run_and_loses_nothing(
@@ -240,6 +320,47 @@ def test_a_bad_wrapper_ends_the_run_and_loses_nothing(
     train(QUICK | {"save_every": 1}, tmp_path / "whole", quiet=True)
     train(QUICK | {"save_every": 1}, tmp_path, quiet=True, resume=True)
     assert same(tmp_path, tmp_path / "whole")
+
+
+def test_what_a_wrapper_does_to_its_arguments_stays_with_it(tmp_path: Path) -> None:
+    seen: list[list[Any]] = []
+
+    def transform(records: list[Any], responses: list[Any], rewards: list[float]) -> list[float]:
+        seen.append([record for record in records if "mark" in record or len(record["attrs"]) > 4])
+        for record in records:
+            record["attrs"].append(record.setdefault("mark", 0))
+        kept = list(rewards)
+        records.clear()
+        responses.clear()
+        rewards.clear()
+        return kept
+
+    pool = tmp_path / "p.jsonl"  # one prompt: every step draws it again
+    write_jsonl(pool, read_jsonl(TASK / "data" / "prompts_train.jsonl")[:1])
+    train({**QUICK, "prompt_file": pool}, tmp_path / "out", quiet=True, wrap_fn=transform)
+    assert seen == [[]] * 12
+
+
+def test_any_callable_is_a_wrapper_and_nothing_else_is(tmp_path: Path) -> None:
+    class Empty(list):  # type: ignore[type-arg]
+        def __call__(self, records: Any, responses: Any, rewards: list[float]) -> list[float]:
+            return [3.0] * len(rewards)
+
+    cfg = {**QUICK, "steps": 1}
+    train(cfg, tmp_path / "out", quiet=True, wrap_fn=Empty())
+    assert rows_of(tmp_path / "out")[0]["shaped_reward"] == 3.0
+    with pytest.raises(WrapperError, match="not a function"):
+        train(cfg, tmp_path / "none", quiet=True, wrap_fn=cast(Any, "w.py"))
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_wrapper_file_that_exits_is_no_success(tmp_path: Path) -> None:
+    (tmp_path / "cfg.json").write_text(json.dumps({**QUICK, "reward_wrapper": "w.py"}))
+    arguments = ["--config", str(tmp_path / "cfg.json"), "--out", str(tmp_path / "out"), "--quiet"]
+    for text in ("exit()\n", "def transform(r, t, rewards):\n    exit()\n"):
+        (tmp_path / "w.py").write_text(text)
+        override = f"reward_wrapper={tmp_path / 'w.py'}"
+        assert main([*arguments, "--override", override, "--override", "seed=1"]) == 1
 
 
 def test_a_gradient_that_is_not_finite_ends_the_run(tmp_path: Path) -> None:
@@ -329,6 +450,17 @@ def test_a_signal_ends_a_run_with_a_checkpoint(
     assert errors.count(b"\n") == 1
 
 
+def test_nohup_is_respected(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = subprocess.Popen(["nohup", *command(out)], cwd=ROOT, stderr=subprocess.PIPE)
+    wait_for(out / "checkpoints" / "step-000010")
+    process.send_signal(signal.SIGHUP)
+    wait_for(out / "checkpoints" / "step-000100")
+    process.terminate()
+    process.communicate(timeout=60)
+    assert "SIGTERM" in receipt(out)["reason"]
+
+
 # -- the command
 
 
@@ -350,6 +482,20 @@ def test_command_overrides_and_refuses_a_used_folder(tmp_path: Path) -> None:
     assert runlog.read_json(tmp_path / "out" / "run_config.json")["kl_coef"] == 0.5
     again = run(*arguments)
     assert again.returncode == 2 and "--resume" in again.stderr
+
+
+@pytest.mark.parametrize("name", ["policy", "reward_model"])
+def test_a_folder_with_a_model_in_it_is_no_place_for_a_run(tmp_path: Path, name: str) -> None:
+    """The folder of a model is easily given for --out; nothing of it may be lost."""
+    shutil.copytree(TASK / name, tmp_path / name)
+    before = {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+    (tmp_path / "cfg.json").write_text(json.dumps({**QUICK, "steps": 1}))
+    arguments = ["--config", str(tmp_path / "cfg.json"), "--out", str(tmp_path / name)]
+    assert main(arguments) == main([*arguments, "--resume"]) == 2
+    key = {"policy": "policy_ref"}.get(name, name)
+    with pytest.raises(ConfigError, match=f"is this run's {key}"):
+        train({**QUICK, key: tmp_path / name}, tmp_path / name, quiet=True)
+    assert {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} == before
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """The vocabulary's order is a contract: checkpoints depend on it."""
 
+import numpy as np
 import pytest
+import torch
 
 from rlhf import vocab
 from rlhf.errors import DataError
@@ -71,3 +73,16 @@ def test_a_bad_response_is_named(tokens: list[str], named: str) -> None:
 def test_ids_that_spell_no_prompt(ids: list[int]) -> None:
     with pytest.raises(DataError):
         vocab.decode_prompt(ids)
+
+
+def test_arrays_and_tensors_are_sequences_too() -> None:
+    """Outside code draws attributes with numpy or torch."""
+    ids = vocab.encode_prompt("cobalt", [0, 7, 3, 1])
+    for attrs in (np.array([0, 7, 3, 1]), torch.tensor([0, 7, 3, 1]), list(np.array([0, 7, 3, 1]))):
+        found = vocab.encode_prompt("cobalt", attrs)
+        assert found == ids and all(type(index) is int for index in found)
+        assert vocab.decode_prompt(torch.tensor(found)) == ("cobalt", [0, 7, 3, 1])
+    tokens = ["ba", "ke", "pa", "he", "za", "be", "da", "ba"]
+    assert vocab.encode_response(np.array(tokens)) == vocab.encode_response(tokens)
+    with pytest.raises(DataError, match="not an integer"):
+        vocab.encode_prompt("cobalt", np.array([0, 7, 3, 1.5]))

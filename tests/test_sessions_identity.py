@@ -74,7 +74,7 @@ def test_children_of_a_dead_leader_are_ours_only_if_marked(
     assert who is not None
     process.kill()
     process.wait()
-    assert members(who, "/a run") == [child]
+    eventually(lambda: members(who, "/a run") == [child])
     assert members(who, "/another run") == [], "a stranger's group under a reused number"
 
 

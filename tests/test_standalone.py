@@ -34,7 +34,9 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(task: Path, tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(
+    task: Path, tmp_path: Path, *arguments: str, **more: str
+) -> subprocess.CompletedProcess[str]:
     root = str(Path(__file__).resolve().parents[1])
     (tmp_path / "site").mkdir(exist_ok=True)
     (tmp_path / "site" / "sitecustomize.py").write_text(GUARD.format(root=root))
@@ -42,7 +44,7 @@ def run(task: Path, tmp_path: Path, *arguments: str) -> subprocess.CompletedProc
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=task,
-        env={**env, "TASK": str(task), "PYTHONPATH": str(tmp_path / "site")},
+        env={**env, "TASK": str(task), "PYTHONPATH": str(tmp_path / "site"), **more},
         capture_output=True,
         text=True,
     )
@@ -72,6 +74,12 @@ def test_dev_eval_reproduces_the_stored_numbers(task: Path, tmp_path: Path) -> N
         if not isinstance(value, str):
             # digit for digit on the machine that built it; elsewhere rounding may flip a token
             assert fresh[key] == pytest.approx(value, abs=2e-2)
+
+
+def test_dev_eval_knows_its_folder_when_task_is_empty(task: Path, tmp_path: Path) -> None:
+    arguments = ("--policy", "policy", "--prompts", "data/gold_calib.jsonl")
+    done = run(task, tmp_path, "eval/dev_eval.py", *arguments, TASK="")
+    assert done.returncode == 0, done.stderr
 
 
 def test_best_of_n_runs(task: Path, tmp_path: Path) -> None:

@@ -201,6 +201,8 @@ def test_logs_show_search_and_follow(console: Console) -> None:
     assert console.run("logs", run, "--errors").stdout == "Traceback: boom\ufffd\n"
     found = console.json("logs", run, "--grep", r"step 1\d/", "-n", "2")
     assert [line["text"][:8] for line in found["lines"]] == ["step 18/", "step 19/"]
+    page = console.run("logs", run, "--from", "12", "-n", "2").stdout.splitlines()
+    assert [text.split("/")[0] for text in page] == ["step 11", "step 12"]
     assert console.fails("logs", run, "--grep", "(", code=2)
     assert len(console.run("logs", run, "--metrics").stdout.splitlines()) == 30
 

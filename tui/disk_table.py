@@ -5,17 +5,26 @@ from typing import Any
 
 from .table import layout
 
+LARGEST = 5  # runs that are named
+
 
 def usage_lines(
-    usage: Mapping[str, int], items: Sequence[Mapping[str, Any]], freed: int, dry_run: bool
+    usage: Mapping[str, int],
+    runs: Sequence[Mapping[str, Any]],
+    items: Sequence[Mapping[str, Any]],
+    freed: int | None,
 ) -> Iterator[str]:
-    """What takes space, and what was, or would be, given back."""
+    """What takes space, and what was given back, or would be if `freed` is None."""
     yield from layout([["PART", "size"], *([name, size(n)] for name, n in usage.items())], None)
+    if runs:
+        yield ""
+        rows = [[r["id"], size(r["bytes"]), size(r["checkpoints"])] for r in runs[:LARGEST]]
+        yield from layout([["LARGEST RUNS", "size", "checkpoints"], *rows], None)
     yield ""
     for item in items:
-        yield f"{'would remove' if dry_run else 'removed'} {item['kind']} {item['path']}"
-    total = sum(item["bytes"] for item in items) if dry_run else freed
-    yield f"{size(total)} {'would be' if dry_run else 'were'} given back"
+        yield f"{'would remove' if freed is None else 'removed'} {item['kind']} {item['path']}"
+    total = sum(item["bytes"] for item in items) if freed is None else freed
+    yield f"{size(total)} {'would be' if freed is None else 'were'} given back"
 
 
 def size(count: float) -> str:

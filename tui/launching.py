@@ -36,6 +36,7 @@ def start(
         if dry:
             _show_plans(workspace, place.task, plans, as_json)
             return Exit.OK
+        _warn(plans)
         ids = launch(workspace, place.task.absolute(), plans, parent.id if parent else None)
         if not (options["wait"] or options["follow"]):
             emit(as_json, {"runs": ids}, ids)
@@ -44,6 +45,12 @@ def start(
             print("\n".join(ids), flush=True)
         folders = [workspace.runs / identifier for identifier in ids]
         return conclude(workspace, folders, as_json, options["follow"])
+
+
+def _warn(plans: Sequence[Plan]) -> None:
+    for wrapper in dict.fromkeys(plan.config["reward_wrapper"] for plan in plans):
+        if wrapper is not None:
+            narrate(f"note: {wrapper} is your own code and runs with your rights")
 
 
 def _request(place: Place, options: Mapping[str, Any], parent: Found | None) -> Request:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rlhf.runlog import LOG_NAME, dumps
 from sessions.evidence import state_of
 from sessions.log_follow import Follower
-from sessions.log_pages import last_page, torn_line
+from sessions.log_pages import LineIndex, last_page, torn_line
 from sessions.log_search import Search, checked
 from sessions.log_text import ERRORS
 from sessions.paths import OUTPUT_LOG
@@ -27,6 +27,7 @@ class LogQuery:
     """What is wanted of a log."""
 
     lines: int
+    first: int | None = None  # the number of the first line to show; None shows the last ones
     follow: bool = False
     grep: str | None = None
     invert: bool = False
@@ -42,11 +43,16 @@ class LogQuery:
 def show_log(folder: Path, query: LogQuery) -> None:
     """Print what the query asks for. Raises CommandError."""
     path = _path(folder, query)
+    if query.first is not None and (query.follow or query.pattern is not None):
+        raise CommandError(Exit.USAGE, "--from shows a page: it neither follows nor searches")
     if query.as_json and query.follow:
         raise CommandError(Exit.USAGE, "--json is one document: it cannot follow")
     if query.pattern is not None:
         checked(query.pattern)
-    lines = _matching(path, query) if query.pattern is not None else _plain(path, folder, query)
+    if query.pattern is not None:
+        lines = _matching(path, query)
+    else:
+        lines = _plain(path, folder, query) if query.first is None else _from(path, query)
     if query.as_json:
         rows = [{"offset": offset, "text": text} for offset, text in lines]
         print(dumps({"format": 1, "run": folder.name, "path": str(path), "lines": rows}))
@@ -77,6 +83,19 @@ def _plain(path: Path, folder: Path, query: LogQuery) -> Iterator[tuple[int, str
         torn = torn_line(path)
         if torn is not None:
             yield torn.offset, torn.text
+
+
+def _from(path: Path, query: LogQuery) -> Iterator[tuple[int, str]]:
+    """A page that begins at a numbered line."""
+    assert query.first is not None
+    index = LineIndex(path)
+    try:
+        while index.lines < query.first + query.lines and index.grow():
+            pass
+        for line in index.page(query.first - 1, query.lines):
+            yield line.offset, line.text
+    finally:
+        index.close()
 
 
 def _following(path: Path, folder: Path) -> Iterator[tuple[int, str]]:

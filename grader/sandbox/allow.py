@@ -42,6 +42,11 @@ class View:
     absent: tuple[str, ...]  # of PACKAGES, not installed
 
     @property
+    def accelerated(self) -> bool:
+        """Whether torch comes with an accelerator's libraries, gigabytes of addresses."""
+        return (self.root / self.site_below / "nvidia").exists()
+
+    @property
     def site_below(self) -> str:
         """Where packages lie, relative to the prefix."""
         return f"{_LIB}/site-packages"
@@ -52,8 +57,8 @@ _LIB = f"lib/{_VERSION}"
 
 
 def interpreter() -> str:
-    """The real binary behind sys.executable."""
-    return os.path.realpath(sys.executable)
+    """The real binary behind sys.executable, outside any virtual environment."""
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def carve(root: str, forbidden: Sequence[str]) -> list[str]:

@@ -130,7 +130,7 @@ class Launcher:
         program = seccomp.program(signals=not free_signals) if layers.seccomp else b""
         spec = {
             "argv": [f"{at['view']}/bin/python3", *(part.format(**at) for part in job.argv)],
-            "limits": job.limits.kernel(uid),
+            "limits": job.limits.kernel(uid, self.view.accelerated),
             "uid": layers.uid,
             "keep_read": self._keep_read(job),
             "landlock": rules,

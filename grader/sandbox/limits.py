@@ -27,15 +27,19 @@ class Limits:
         names = ("wall_s", "cpu_s", "memory", "tasks", "disk", "files")
         return {name: asdict(self)[name] for name in names}
 
-    def kernel(self, uid: int) -> dict[str, int]:
-        """Resource limits that the kernel keeps for each process of user `uid`."""
+    def kernel(self, uid: int, accelerated: bool = False) -> dict[str, int]:
+        """Resource limits that the kernel keeps for each process of user `uid`.
+
+        An `accelerated` torch maps more than it uses: there resident memory alone is the bound.
+        """
         limits = {
             "CORE": 0,
             "CPU": int(self.cpu_s) + 5,
             "FSIZE": self.file,
             "NOFILE": 512,
-            "AS": self.address,
         }
+        if not accelerated:
+            limits["AS"] = self.address
         if sys.platform.startswith("linux"):  # counts all tasks of the user, so leave those be
             limits["NPROC"] = _tasks_of(uid) + self.spare
         return limits

@@ -27,6 +27,7 @@ def wait(place: Place, names: tuple[str, ...], timeout: float | None, as_json: b
 @click.command(short_help="Show the output of a run or job.")
 @click.argument("run")
 @click.option("--lines", "-n", default=50, show_default=True, type=click.IntRange(min=0))
+@click.option("--from", "first", type=click.IntRange(min=1), help="Begin at this line instead.")
 @click.option("--follow", "-f", is_flag=True, help="Go on as it grows, until the run ends.")
 @click.option("--grep", metavar="REGEX", help="Only lines that match.")
 @click.option("--invert", "-v", is_flag=True, help="Only lines that do not match.")
@@ -38,6 +39,7 @@ def logs(
     place: Place,
     run: str,
     lines: int,
+    first: int | None,
     follow: bool,
     grep: str | None,
     invert: bool,
@@ -50,7 +52,7 @@ def logs(
 
     with acting(place, changes=False):
         folder = find(place, run).folder
-        show_log(folder, LogQuery(lines, follow, grep, invert, errors, metrics, as_json))
+        show_log(folder, LogQuery(lines, first, follow, grep, invert, errors, metrics, as_json))
 
 
 @click.group(invoke_without_command=True, short_help="What runs and what waits.")

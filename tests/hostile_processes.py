@@ -1,0 +1,118 @@
+"""Hostile cases: processes that are killed, confused with others, or started twice."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from hostile_kit import begun, boss, case, dashboard, kill
+from toy_lab import Lab, eventually
+
+from sessions import queue
+from sessions.child import NOT_MINE
+from sessions.errors import UsageError
+from sessions.identity import own
+from sessions.record import update
+from sessions.resume import resume
+from sessions.stop import stop
+from sessions.supervise import ensure_supervisor, python_environment
+
+
+@case("kill -9 of the run")
+def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = begun(lab, seed=4, steps=60)
+    kill(lab.process(run).pid)
+    lost = lab.until(run, "lost", seconds=2)
+    eventually(lambda: "SIGKILL" in (lab.state(run).reason or ""), 2)
+    assert lost.reason is not None
+    resume(lab.workspace, lab.folder(run))
+    lab.until(run, "finished")
+    assert (lab.folder(run) / "policy.safetensors").read_text() == lab.undisturbed(4, 60)
+    assert [line.split()[2] for line in lab.starts(run)] == ["0", "1"]
+
+
+@case("kill -9 of the supervisor")
+def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = lab.launch("s", seed=[0, 1, 2, 3], steps=60)
+    lab.until(runs[0], "running")
+    kill(boss(lab))
+    assert lab.state(runs[0]).state == "running"
+    assert eventually(lambda: ensure_supervisor(lab.workspace))
+    for run in runs:
+        lab.until(run, "finished")
+        assert len(lab.starts(run)) == 1
+
+
+@case("a start that two supervisors try")
+def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue.pause(lab.workspace, True)
+    (run,) = lab.launch("r", steps=30)
+    words = ["-m", "sessions", "execute", str(lab.folder(run)), "1"]
+    tries = [
+        subprocess.Popen([sys.executable, "-P", *words], env=python_environment()) for _ in range(5)
+    ]
+    assert sorted(child.wait() for child in tries) == [0, *[NOT_MINE] * 4]
+    assert len(lab.starts(run)) == 1 and lab.state(run).state == "finished"
+
+
+@case("kill -9 of the dashboard")
+def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    with dashboard(lab) as screen:
+        run = begun(lab, steps=60)
+        screen.kill()
+    lab.until(run, "finished")
+    assert len(lab.starts(run)) == 1
+
+
+@case("kill -9 of all three")
+def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    with dashboard(lab) as screen:
+        run = begun(lab, seed=2, steps=60)
+        for pid in (screen.pid, boss(lab), lab.process(run).pid):
+            kill(pid)
+    lab.until(run, "lost", seconds=2)
+    resume(lab.workspace, lab.folder(run))
+    lab.until(run, "finished")
+    assert (lab.folder(run) / "policy.safetensors").read_text() == lab.undisturbed(2, 60)
+
+
+@case("a reused pid")
+def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue.pause(lab.workspace, True)
+    (run,) = lab.launch("old")
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as stranger:
+        reused = own().as_dict() | {"pid": stranger.pid, "start": "1", "monotonic": 0.0}
+        update(lab.folder(run), lambda record: record.update(process=reused))
+        assert lab.state(run).state == "lost"
+        with pytest.raises(UsageError, match="does not run"):
+            stop(lab.workspace, lab.folder(run))
+        assert stranger.poll() is None, "stop signalled a process that is not the run's"
+        stranger.kill()
+
+
+@case("a clock that jumps")
+def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = begun(lab)
+    now = time.time
+    for jump in (-1e7, 1e7):
+        monkeypatch.setattr(time, "time", lambda jump=jump: now() + jump)
+        log = lab.folder(run) / "log.jsonl"
+        os.utime(log, (now() - jump, now() - jump))
+        assert lab.state(run).state == "running"
+        monkeypatch.undo()
+    stop(lab.workspace, lab.folder(run))
+
+
+@case("two dashboards on one workspace")
+def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    with dashboard(lab) as one, dashboard(lab) as other:
+        runs = lab.launch("d", seed=[0, 1, 2, 3], steps=20)
+        bosses = set()
+        while any(lab.state(run).state != "finished" for run in runs):
+            bosses.add(boss(lab))
+            time.sleep(0.05)
+        one.kill()
+        other.kill()
+    assert len(bosses) == 1
+    assert [len(lab.starts(run)) for run in runs] == [1, 1, 1, 1]

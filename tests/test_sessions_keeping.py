@@ -1,0 +1,113 @@
+"""Trash, disk, jobs, waiting, and runs trained elsewhere."""
+
+from pathlib import Path
+
+import pytest
+from toy_lab import Lab, eventually
+
+from sessions import queue, trash
+from sessions.added import add, folders, forget
+from sessions.disk import removable, remove, usage
+from sessions.errors import UsageError
+from sessions.progress import expected_seconds, jobs, steps_per_second, sweep_seconds
+from sessions.stop import stop
+from sessions.wait import wait
+
+
+def begun(lab: Lab, **axes: object) -> str:
+    (run,) = lab.launch("r", **{"steps": 300, "save_every": 10, **axes})
+    lab.until(run, "running")
+    return run
+
+
+def contents(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if not path.name.startswith("."))
+
+
+def test_trash_and_back(lab: Lab) -> None:
+    run = begun(lab)
+    with pytest.raises(UsageError, match="is running"):
+        trash.discard(lab.workspace, lab.folder(run))
+    stop(lab.workspace, lab.folder(run))
+    before = contents(lab.folder(run))
+    trash.discard(lab.workspace, lab.folder(run))
+    assert run not in lab.listed() and list(trash.thrown_away(lab.workspace)) == [run]
+    queue.pause(lab.workspace, True)
+    assert lab.launch("r") == [f"{run}-2"], "an id in the trash was given again"
+    trash.restore(lab.workspace, run)
+    assert contents(lab.folder(run)) == before
+    assert lab.state(run).state == "stopped"
+    with pytest.raises(UsageError, match="not in the trash"):
+        trash.restore(lab.workspace, run)
+    with pytest.raises(UsageError, match="not in this workspace"):
+        trash.discard(lab.workspace, lab.task / "policy")
+
+
+def test_prune_gives_back_what_nobody_needs(lab: Lab) -> None:
+    done, stopped = lab.launch("p", seed=[0, 1], save_every=1)[0], begun(lab)
+    stop(lab.workspace, lab.folder(stopped))
+    lab.until(done, "finished")
+    trash_me = begun(lab)
+    stop(lab.workspace, lab.folder(trash_me))
+    trash.discard(lab.workspace, lab.folder(trash_me))
+    kinds = [(item.kind, item.path.parent.name) for item in removable(lab.workspace, True)]
+    assert ("trash", "runs") in kinds and ("checkpoints", done) in kinds
+    assert ("checkpoints", stopped) not in kinds, "a stopped run needs its checkpoints to go on"
+    assert usage(lab.workspace)["trash"] > 0
+    assert remove(removable(lab.workspace, True)) > 0
+    assert usage(lab.workspace)["trash"] == 0 and not (lab.folder(done) / "checkpoints").exists()
+    assert lab.state(done).state == "finished"
+
+
+def test_jobs_tell_progress_and_place(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0})
+    monkeypatch.setenv("TOY_STEP_S", "0.02")
+    first, second, third = lab.launch("j", seed=[0, 1, 2], steps=400)
+    eventually(lambda: (lab.folder(first) / "log.jsonl").exists())
+    eventually(lambda: (jobs(lab.workspace)[0].step or 0) > 20)
+    line = {job.id: job for job in jobs(lab.workspace)}
+    running = [job for job in line.values() if job.state == "running"]
+    waiting = [job for job in line.values() if job.state == "queued"]
+    assert [job.place for job in waiting] == list(range(1, len(waiting) + 1))
+    job = running[0]
+    assert job.steps == 400 and job.step is not None
+    assert job.steps_per_s is not None and 20 < job.steps_per_s < 60
+    assert job.left_s == pytest.approx((400 - job.step) / job.steps_per_s)
+    for run in (third, second, first):
+        stop(lab.workspace, lab.folder(run))
+
+
+def test_speeds_are_measured_from_the_log() -> None:
+    rows = [{"step": 20, "elapsed_s": 2.0}, {"step": 60, "elapsed_s": 4.0}]
+    assert steps_per_second(rows) == 20.0
+    assert steps_per_second(rows[:1]) == 10.0
+    assert steps_per_second([{"step": 20}]) is None and steps_per_second([]) is None
+    config = {"steps": 100, "batch_prompts": 16, "samples_per_prompt": 8}
+    assert expected_seconds(config, 0.001) == pytest.approx(12.8)
+    assert sweep_seconds([3.0, 2.0, 2.0], 2) == 4.0
+
+
+def test_waiting_for_runs_ends_with_them(lab: Lab) -> None:
+    run = begun(lab, steps=40)
+    seen: list[str] = []
+    states = wait(lab.workspace, [lab.folder(run)], each=lambda now: seen.append(now[run].state))
+    assert states[run].state == "finished" and "running" in seen
+
+
+def test_runs_trained_elsewhere_are_shown_and_forgotten(lab: Lab, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "one"
+    elsewhere.mkdir(parents=True)
+    with pytest.raises(UsageError, match="holds no run"):
+        add(lab.workspace, tmp_path / "elsewhere")
+    (elsewhere / "log.jsonl").write_text("")
+    assert add(lab.workspace, tmp_path / "elsewhere") == [str(tmp_path / "elsewhere")]
+    add(lab.workspace, tmp_path / "elsewhere")
+    assert folders(lab.workspace) == [str(tmp_path / "elsewhere")]
+    assert forget(lab.workspace, tmp_path / "elsewhere") == []
+
+
+def test_a_run_that_lost_its_place_is_not_waited_for(lab: Lab) -> None:
+    queue.pause(lab.workspace, True)
+    (run,) = lab.launch("r")
+    queue.remove(lab.workspace, run)
+    assert wait(lab.workspace, [lab.folder(run)])[run].state == "queued"

@@ -1,0 +1,95 @@
+"""Searching a log in a child: found, followed, cancelled, never in the way."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from toy_lab import eventually
+
+from sessions.errors import UsageError
+from sessions.identity import stat
+from sessions.log_search import Search
+from sessions.log_text import ERRORS
+
+
+def collect(search: Search, seconds: float = 20.0) -> list[str]:
+    found: list[str] = []
+
+    def done() -> bool:
+        found.extend(match.text for match in search.poll())
+        return search.finished
+
+    eventually(done, seconds)
+    search.cancel()
+    return found
+
+
+def test_search_finds_lines_in_a_child(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("".join(f"step {n} {'nan' if n % 100 == 0 else 'ok'}\n" for n in range(1000)))
+    assert collect(Search(path, ERRORS)) == [f"step {n} nan" for n in range(0, 1000, 100)]
+    assert len(collect(Search(path, "nan", invert=True))) == 990
+    search = Search(path, r"step (7\d\d) nan")
+    match = eventually(search.poll)[0]
+    assert (match.number, match.span) == (700, (0, 12))
+    assert path.read_bytes()[match.offset :].startswith(b"step 700 nan\n")
+    search.cancel()
+
+
+def test_search_follows(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("one nan\n")
+    search = Search(path, "nan", follow=True)
+    assert [m.text for m in eventually(search.poll)] == ["one nan"]
+    with open(path, "a") as file:
+        file.write("fine\ntwo nan\n")
+    assert [m.text for m in eventually(search.poll)] == ["two nan"]
+    assert not search.finished
+    search.cancel()
+
+
+def test_a_pathological_pattern_costs_the_caller_nothing_and_can_be_cancelled(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log"
+    path.write_text("a" * 10_000 + "\n")
+    search = Search(path, r"(a+)+$(?<=b)")
+    slowest = 0.0
+    deadline = time.monotonic() + 1.0
+    while time.monotonic() < deadline:
+        began = time.monotonic()
+        assert search.poll() == []
+        slowest = max(slowest, time.monotonic() - began)
+        time.sleep(0.01)
+    assert not search.finished, "this pattern is not slow enough to test anything"
+    assert slowest < 0.1
+    began = time.monotonic()
+    search.cancel()
+    assert time.monotonic() - began < 1.0 and search.finished
+
+
+def test_a_search_ends_with_whoever_asked_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("a" * 10_000 + "\n")
+    script = f"""
+import sys, time
+from pathlib import Path
+from sessions.log_search import Search
+search = Search(Path({str(path)!r}), r"(a+)+$(?<=b)")
+print(search._child.pid, flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as asker:
+        assert asker.stdout is not None
+        child = int(asker.stdout.readline())
+        time.sleep(0.5)
+        asker.kill()
+    eventually(lambda: (seen := stat(child)) is None or seen.gone, 10)
+
+
+@pytest.mark.parametrize("pattern", ["(", "[z-a]", "a{2,1}", "(?P<x>a)(?P<x>b)"])
+def test_a_bad_pattern_is_named(pattern: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a regular expression"):
+        Search(tmp_path / "log", pattern)
