@@ -76,7 +76,7 @@ class Picker(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """A line to type in, over what matches."""
         with Vertical(classes="box"):
-            yield Input(placeholder=self._heading)
+            yield Input(placeholder=self._heading, select_on_focus=False)
             yield Choices()
 
     def on_mount(self) -> None:
@@ -185,7 +185,7 @@ class Ask(ModalScreen[str | None]):
         """Question, line, hint."""
         with Vertical(classes="box box-small"):
             yield Static(self._heading, classes="box-title", markup=False)
-            yield Input(self._value)
+            yield Input(self._value, select_on_focus=False)
             yield Static(self._hint, classes="box-hint", markup=False)
 
     def on_mount(self) -> None:

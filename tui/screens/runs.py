@@ -241,6 +241,7 @@ class RunsPane(Pane):
         self.line.display = False
         self.update()
         self.screen.set_focus(self.table)
+        self.shell.say("")
 
     def action_back(self) -> None:
         """Out of the filter's line, then out of the filter."""

@@ -18,7 +18,9 @@ class FilterLine(Input):
     ]
 
     def __init__(self, keep: Callable[[], None]) -> None:
-        super().__init__(placeholder="state=running dune.kl>5 or !(name~^kl)", id="filter")
+        hint = "state=running dune.kl>5 or !(name~^kl)"
+        # selecting all on focus happens late: the next key would replace what was typed fast
+        super().__init__(placeholder=hint, id="filter", select_on_focus=False)
         self._keep = keep
         self.cursor_blink = False
         self.display = False
