@@ -151,7 +151,7 @@ class RunsTable(Widget, can_focus=True):
         """A heading line, a row, or what is said where there is none."""
         if self.size.width < 1:
             return Strip.blank(0)
-        if not self.view.is_fit(self.size.width, self.size.height - HEAD):
+        if self._keys and not self.view.is_fit(self.size.width, self.size.height - HEAD):
             self._lay_out()  # rows came before the first layout, or in the middle of one
         if y < HEAD:
             strip = self._head(y)
