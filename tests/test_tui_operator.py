@@ -1,6 +1,7 @@
 """The dashboard as an operator uses it, in a terminal, checked against `runs --json`."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,25 @@ def test_nothing_is_painted_when_nothing_changes(console: Console) -> None:
         before = len(terminal.output)
         terminal.read(4)
         assert len(terminal.output) == before
+
+
+def test_at_most_four_repaints_a_second_that_no_key_asked_for(console: Console) -> None:
+    folder = write_run(console.workspace / "runs" / "live", finished=False)
+    with open_terminal(console, 80, 24, "--read-only") as terminal:
+        terminal.sees("live", *SHIPPED)
+        terminal.press("/", "live", "enter", "enter")
+        terminal.sees("at step 800")
+        terminal.settle()
+        paints, last, began = 0, 0.0, time.monotonic()
+        for step in range(801, 861):  # twenty rows a second for three seconds
+            with open(folder / "log.jsonl", "a") as log:
+                log.write(json.dumps({**row(1, 1, 800, 1.0, 2.0), "step": step}) + "\n")
+            before = len(terminal.output)
+            terminal.read(max(0.0, began + (step - 800) / 20 - time.monotonic()))
+            if len(terminal.output) > before and time.monotonic() - last > 0.1:
+                paints, last = paints + 1, time.monotonic()
+        assert 2 <= paints <= 4 * (time.monotonic() - began) + 1
+        terminal.sees("at step 860")
 
 
 def test_rows_and_curves_are_written_to_files(console: Console, tmp_path: Path) -> None:

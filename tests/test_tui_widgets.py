@@ -40,8 +40,13 @@ def row(number: int) -> Row:
     return Row(name, ({**facts, "families": {}, "tags": [], "nonfinite": []},))
 
 
-def fill(table: RunsTable, rows: list[Row], marks: tuple[str, ...] = ()) -> None:
-    table.show(rows, DEFAULT_COLUMNS, marks, (None, False), False, "no runs yet", 7)
+def fill(
+    table: RunsTable,
+    rows: list[Row],
+    marks: tuple[str, ...] = (),
+    sort: tuple[str | None, bool] = (None, False),
+) -> None:
+    table.show(rows, DEFAULT_COLUMNS, marks, sort, False, "no runs yet", 7)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 10)], ids=["80x24", "40x10"])
@@ -63,6 +68,15 @@ async def test_a_table_says_why_it_is_empty() -> None:
         fill(table, [])
         assert table.cursor_row is None
         assert any("no runs yet" in line for line in shown(table))
+
+
+async def test_the_sorted_column_is_marked_and_its_title_whole() -> None:
+    table = RunsTable()
+    async with Alone(table).run_test(size=(80, 24)):
+        fill(table, [row(0)], sort=("balanced.proxy", True))
+        assert "▼proxy" in shown(table)[1]
+        fill(table, [row(0)], sort=("state", False))
+        assert shown(table)[1].startswith("▲state")
 
 
 async def test_a_click_goes_to_the_cell() -> None:

@@ -182,10 +182,11 @@ class RunsTable(Widget, can_focus=True):
         head = self._style("head")
         pieces = [(" ", head)]
         for _, column in self.view.shown():
-            by_this = column.key == self._sort[0]
-            arrow = ("▼" if self._sort[1] else "▲") if by_this else ""
-            text = pad(arrow + column.field.title, column.width, right=not column.is_left)
-            pieces += [(text, self._style("sorted") if by_this else head), (" ", head)]
+            style = self._style("sorted") if column.key == self._sort[0] else head
+            if style is not head:  # the arrow stands in the gap: the title may need its whole width
+                pieces[-1] = ("▼" if self._sort[1] else "▲", style)
+            text = pad(column.field.title, column.width, right=not column.is_left)
+            pieces += [(text, style), (" ", head)]
         return Strip(_joined(pieces))
 
     def _line(self, number: int) -> Strip:
