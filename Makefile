@@ -25,6 +25,8 @@ test: $(READY)
 
 bench: $(READY)
 	$(BIN)/python tests/bench/bench_lab.py --out bench.json
+	$(BIN)/python tests/bench/bench_tui.py --out bench_tui.json
+	$(BIN)/python tests/bench/bench_sessions.py --out bench_sessions.json
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -177,3 +177,9 @@ def close(out: Path, state: State, outcome: str, reason: str | None, by: str) ->
         "artifacts": artefacts,
     }
     write_done(out, receipt)
+
+
+def refuse(out: Path, reason: str) -> None:
+    """The receipt of a run that failed before its first step, for whoever prepared its folder."""
+    receipt = {"outcome": "failed", "reason": reason, "by": "the run"}
+    write_done(out, {**receipt, "steps": 0, "wall_s": 0.0, "artifacts": {}})

@@ -36,7 +36,10 @@ def finite_or_null(value: Any) -> Any:
 
 def dumps(value: Any, indent: int | None = None) -> str:
     """Strict JSON text; non-finite numbers become null."""
-    return json.dumps(finite_or_null(value), indent=indent, allow_nan=False)
+    try:
+        return json.dumps(value, indent=indent, allow_nan=False)
+    except ValueError:  # something is not finite: only then is a walk through all of it needed
+        return json.dumps(finite_or_null(value), indent=indent, allow_nan=False)
 
 
 def replace_file(path: str | Path, data: bytes) -> None:

@@ -22,7 +22,14 @@ from torch import Tensor
 
 from . import cli, runfolder
 from .config import DEFAULTS, RLConfig, parse_override, resolve, task_path
-from .errors import ConfigError, StoppedError, TrainingError
+from .errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    StoppedError,
+    TrainingError,
+    WrapperError,
+)
 from .inputs import Inputs, load_inputs, step_generator
 from .kernels import prepare_process
 from .metrics import Window
@@ -30,7 +37,7 @@ from .model import Policy, response_logprobs, sample, save_policy
 from .reinforce import group_advantage, policy_loss, sequence_kl, shaped_reward
 from .reward_model import score
 from .runfolder import State
-from .runlog import LOG_NAME, append_row
+from .runlog import DONE_NAME, LOG_NAME, append_row
 from .wrapper import WrapFn, wrap
 
 __all__ = ["DEFAULTS", "resolve", "train", "main"]
@@ -211,6 +218,10 @@ def _run(args: argparse.Namespace) -> cli.Exit:
     except StoppedError as error:
         cli.narrate(str(error))
         return cli.Exit.INTERRUPTED if stop.received == signal.SIGINT else cli.Exit.TERMINATED
+    except (CheckpointError, DataError, WrapperError) as error:
+        if out.is_dir() and not (out / DONE_NAME).exists():  # a launched run that could not begin
+            runfolder.refuse(out, str(error))
+        raise
     return cli.Exit.OK
 
 

@@ -1,6 +1,7 @@
 """What every test shares: the shipped task and one thread."""
 
 import os
+import signal
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -17,6 +18,13 @@ ROOT = Path(__file__).resolve().parents[1]
 TASK = ROOT / "fixture" / "task"
 
 torch.set_num_threads(1)
+
+# started in the background of a script, the suite would hand its children signals that are ignored
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -522,3 +522,11 @@ def test_command_errors_are_one_line(
     captured = capsys.readouterr()
     assert named in captured.err and captured.err.count("\n") == 1 and not captured.out
     assert not (tmp_path / "out").exists()
+
+
+def test_a_prepared_folder_learns_why_its_run_could_not_begin(tmp_path: Path) -> None:
+    (tmp_path / "cfg.json").write_text(json.dumps({**QUICK, "reward_model": "/nowhere"}))
+    (tmp_path / "out").mkdir()
+    assert main(["--config", str(tmp_path / "cfg.json"), "--out", str(tmp_path / "out")]) == 3
+    done = receipt(tmp_path / "out")
+    assert done["outcome"] == "failed" and "/nowhere" in done["reason"] and done["steps"] == 0
