@@ -29,10 +29,14 @@ def lines_of(data: bytes, offset: int) -> Iterator[Line]:
         start = end + 1
 
 
-def last_page(path: Path, count: int) -> list[Line]:
-    """The last `count` whole lines, fewer if they are very long. Raises OSError."""
+def last_page(path: Path, count: int, end: int | None = None) -> list[Line]:
+    """The last `count` whole lines, fewer if they are very long. Raises OSError.
+
+    With `end` those of the first `end` bytes, so that whoever follows from there misses none.
+    """
     with open(path, "rb") as file:
-        end = file.seek(0, os.SEEK_END)
+        size = file.seek(0, os.SEEK_END)
+        end = size if end is None else min(end, size)
         data, start = b"", end
         while start > 0 and data.count(b"\n") <= count and len(data) < PAGE_BYTES:
             start, size = max(0, start - BLOCK), min(BLOCK, start)

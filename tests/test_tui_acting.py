@@ -14,6 +14,7 @@ import pytest
 from toy_lab import ROOT, TRAINER, Lab, eventually
 
 from sessions import queue
+from tui import log_output
 
 CONSOLE = "import sys; from sessions import launch, replay; from tui import launching\n"
 # the toy trainer stands in for the real one, everywhere a default says so
@@ -213,6 +214,24 @@ def test_logs_follow_until_the_end(console: Console) -> None:
     assert done.returncode == 0
     steps = [int(found) for found in re.findall(r"step (\d+)/100", done.stdout)]
     assert steps == list(range(1, 101))
+
+
+def test_a_line_written_between_the_page_and_the_following_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, page_of = tmp_path / "output.log", log_output.last_page
+    path.write_text("one\n")
+
+    def page_then_more(*arguments: Any) -> Any:
+        page = page_of(*arguments)
+        with open(path, "a") as file:
+            file.write("two\nthree\n")
+        return page
+
+    monkeypatch.setattr(log_output, "last_page", page_then_more)
+    query = log_output.LogQuery(10, follow=True)
+    shown = [text for _, text in log_output._plain(path, tmp_path, query)]
+    assert shown == ["one", "two", "three"]
 
 
 def test_a_pathological_pattern_in_logs_can_be_interrupted(console: Console) -> None:

@@ -74,11 +74,11 @@ def _path(folder: Path, query: LogQuery) -> Path:
 
 
 def _plain(path: Path, folder: Path, query: LogQuery) -> Iterator[tuple[int, str]]:
-    page = last_page(path, query.lines) if path.exists() else []
-    for line in page:
+    end = _end_of(path)
+    for line in last_page(path, query.lines, end) if end else []:
         yield line.offset, line.text
     if query.follow:
-        yield from _following(path, folder)
+        yield from _following(path, folder, end)
     elif query.lines and path.exists() and state_of(folder).state not in LIVE:
         torn = torn_line(path)
         if torn is not None:
@@ -98,9 +98,9 @@ def _from(path: Path, query: LogQuery) -> Iterator[tuple[int, str]]:
         index.close()
 
 
-def _following(path: Path, folder: Path) -> Iterator[tuple[int, str]]:
-    """Whole lines as they come, until the run has ended and nothing is left."""
-    follower, cared, alive = Follower(path, _end_of(path)), 0.0, True
+def _following(path: Path, folder: Path, offset: int) -> Iterator[tuple[int, str]]:
+    """Whole lines from `offset` as they come, until the run has ended and nothing is left."""
+    follower, cared, alive = Follower(path, offset), 0.0, True
     while True:
         update = follower.poll()
         if update.restarted:
