@@ -24,6 +24,8 @@ _TOKEN = re.compile(
 )
 _VALUE = re.compile(r"\s*(?:(?P<quoted>\"[^\"]*\"|'[^']*')|(?P<word>[^\s()\"']+))")
 _SEARCHED = 1000  # characters of a text that a regular expression is tried on
+# a repeat inside a repeated group, as in (a+)+: such a pattern may never come to an end
+_REPEATED_REPEAT = re.compile(r"\([^()]*(?:(?<!\\)[+*]|,\})[^()]*\)[+*{]")
 
 
 class FilterError(ValueError):
@@ -136,6 +138,8 @@ class _Parser:
             raise FilterError(
                 f"{field}{operator.text} needs a value, as in {field}{operator.text}x"
             )
+        if operator.text[0] in "<>" and value.kind == "word" and value.text[0] in "<>=~:":
+            raise FilterError(f"{field}{operator.text}{value.text}: there is one operator too many")
         try:
             get = getter(field)
         except KeyError as error:
@@ -183,6 +187,8 @@ _ORDER: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _matching(get: Callable[[Run], Any], pattern: str) -> Test:
+    if _REPEATED_REPEAT.search(pattern):
+        raise FilterError(f"{pattern!r:.40} repeats a repeat: it may never end; write it flat")
     try:
         search = re.compile(pattern, re.IGNORECASE).search
     except (re.error, RecursionError, OverflowError) as error:
