@@ -78,29 +78,35 @@ class Block(nn.Module):
         return x + self.ff(self.ln2(x))
 
 
-class Policy(nn.Module):
-    """A causal language model over the vocabulary. `cfg` holds its shape."""
+class Trunk(nn.Module):
+    """Embeddings, blocks and the final norm of a model of shape `cfg`; its heads come after."""
 
     def __init__(self, cfg: Mapping[str, int]) -> None:
         super().__init__()
-        self.cfg = checkpoint.checked_shape(cfg, default_config())
-        width = self.cfg["d_model"]
+        self.cfg, width = dict(cfg), cfg["d_model"]
         self.tok = nn.Embedding(self.cfg["vocab_size"], width)
         self.pos = nn.Embedding(self.cfg["seq_len"], width)
         self.blocks = nn.ModuleList(
             Block(width, self.cfg["n_heads"], self.cfg["d_ff"]) for _ in range(self.cfg["n_layers"])
         )
         self.ln = nn.LayerNorm(width)
-        self.head = nn.Linear(width, self.cfg["vocab_size"], bias=False)
+
+    def embed(self, ids: Tensor, first: int = 0) -> Tensor:
+        """ids [N, T] at positions first, first + 1, ... -> [N, T, C]."""
+        return self.tok(ids) + self.pos.weight[first : first + ids.shape[1]]
+
+
+class Policy(Trunk):
+    """A causal language model over the vocabulary. `cfg` holds its shape."""
+
+    def __init__(self, cfg: Mapping[str, int]) -> None:
+        super().__init__(checkpoint.checked_shape(cfg, default_config()))
+        self.head = nn.Linear(self.cfg["d_model"], self.cfg["vocab_size"], bias=False)
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids [B, T], 1 <= T <= 14 -> logits [B, T, V]; all but content tokens are -1e9."""
         hidden, _ = self.run(ids)
         return F.pad(self.content_logits(hidden), (CONTENT_LO, 0), value=NEVER)
-
-    def embed(self, ids: Tensor, first: int = 0) -> Tensor:
-        """ids [N, T] at positions first, first + 1, ... -> [N, T, C]."""
-        return self.tok(ids) + self.pos.weight[first : first + ids.shape[1]]
 
     def run(
         self, ids: Tensor, past: list[KeyValues] | None = None

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from . import checkpoint
 from .kernels import Linear, full_mask
-from .model import Block
+from .model import Trunk
 from .vocab import SEQ_LEN, TOKENS
 
 WEIGHTS = "rm.safetensors"
@@ -26,25 +26,17 @@ def default_config() -> dict[str, int]:
     }
 
 
-class RewardModel(nn.Module):
+class RewardModel(Trunk):
     """A bidirectional transformer with a regression head. `cfg` holds its shape."""
 
     def __init__(self, cfg: Mapping[str, int]) -> None:
-        super().__init__()
-        self.cfg = checkpoint.checked_shape(cfg, default_config())
+        super().__init__(checkpoint.checked_shape(cfg, default_config()))
         width = self.cfg["d_model"]
-        self.tok = nn.Embedding(self.cfg["vocab_size"], width)
-        self.pos = nn.Embedding(self.cfg["seq_len"], width)
-        self.blocks = nn.ModuleList(
-            Block(width, self.cfg["n_heads"], self.cfg["d_ff"]) for _ in range(self.cfg["n_layers"])
-        )
-        self.ln = nn.LayerNorm(width)
         self.head = nn.Sequential(Linear(width, width), nn.GELU(), Linear(width, 1))
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids [N, 14] (prompt, then response) -> rewards [N]."""
-        T = ids.shape[1]
-        x, mask = self.tok(ids) + self.pos.weight[:T], full_mask(T)
+        x, mask = self.embed(ids), full_mask(ids.shape[1])
         for block in self.blocks:
             x, _ = block(x, mask)
         return self.head(self.ln(x).mean(1)).squeeze(-1)
