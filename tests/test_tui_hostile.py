@@ -253,7 +253,7 @@ async def test_cursor_marks_sort_and_scroll_stay_while_rows_change(console: Cons
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
         table = app.pane.table  # type: ignore[attr-defined]
-        app.action_sort_by("dev.proxy")
+        await app.action_sort_by("dev.proxy")
         table.go_to("run-20")
         await pilot.press("space", "up")
         line = table.view.row - table.view.top

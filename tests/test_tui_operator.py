@@ -73,7 +73,7 @@ def test_settings_that_differ_are_named(console: Console) -> None:
         terminal.sees("reference", *SHIPPED)
         terminal.press("/", "kl002 or kl05", "enter", "home", "space", "space", "enter")
         terminal.sees("at step")
-        terminal.press("d")
+        terminal.press("=")
         terminal.sees("settings in which these runs differ", "kl_coef", "0.02", "0.5", "steps")
         assert "reward_wrapper" not in terminal.text
 

@@ -2,24 +2,23 @@
 
 import gc
 import time
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.text import Text
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.filter import NoColor
-from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 
 from rlhf.runlog import LOG_NAME
 
-from .background import Background, Work
+from .background import Background, Done, Work
 from .bars import status_line, tabs_line
 from .columns import is_metric
-from .compare import difference_lines
 from .driver import ConsoleDriver
 from .exits import Exit
 from .looks import LOOKS, THEMES, chosen_look
@@ -27,23 +26,23 @@ from .measure_desk import MeasureDesk
 from .messages import (
     CannotList,
     Chosen,
-    CompareAsked,
-    ConfigsRead,
     CurvesChanged,
     MeasureAsked,
     Measuring,
     Notice,
+    Performed,
     Preferred,
     RunsChanged,
-    WriteAsked,
 )
+from .one_key import OneKeyApp
 from .palette import commands, help_text
 from .panes import PANES
+from .performing import Outcome
 from .preferences import load, save
 from .render import clean
 from .screens.dialogs import Picker, Reader, labelled
 from .screens.pane import Pane
-from .state import State, differences
+from .state import State
 from .widgets.lines import Lines
 from .widgets.runs_table import RunsTable
 
@@ -55,7 +54,7 @@ AGES_S = 20.0  # between looks at whether an age reads differently
 SHORT = 16  # lines below which captions give way to rows
 
 
-class ConsoleApp(App[int]):
+class ConsoleApp(OneKeyApp):
     """The dashboard over one task and workspace."""
 
     CSS_PATH = "app.tcss"
@@ -80,7 +79,7 @@ class ConsoleApp(App[int]):
         self._kept_look = load(place.view, self.state)
         self.look = look or self._kept_look or chosen_look()
         self.animation_level = "none"
-        self.background = Background(place, self.post_message, self._work)
+        self.background = Background(place, self.post_message, self.work)
         self._notice: tuple[str, float] = ("", 0.0)
         self.desk = MeasureDesk(self.state, self.background, place.read_only)
         self._current = PANES[0].name
@@ -91,12 +90,14 @@ class ConsoleApp(App[int]):
         """Tabs, the panes (one shown), a status line."""
         yield Lines(id="tabs")
         with Container(id="panes"):
-            for kind in PANES:
-                pane = kind.make(self.state, self.look, self)
-                pane.id = f"pane-{kind.name}"
-                pane.display = kind.name == self._current
-                yield pane
+            yield self._made(self._current)
         yield Lines(id="status")
+
+    def _made(self, name: str) -> Pane:
+        kind = next(kind for kind in PANES if kind.name == name)
+        pane = kind.make(self.state, self.look, self)
+        pane.id = f"pane-{name}"
+        return pane
 
     def on_mount(self) -> None:
         """Dress, watch over the terminal, and start the workers."""
@@ -126,12 +127,16 @@ class ConsoleApp(App[int]):
         """The pane that is shown."""
         return self.screen_stack[0].query_one(f"#pane-{self._current}", Pane)
 
-    def action_pane(self, name: str) -> None:
-        """Show another pane."""
+    async def action_pane(self, name: str) -> None:
+        """Show another pane; it is made when it is first shown."""
         if name != self._current:
             self.pane.display = False
+            self.pane.hidden()
             self._current = name
+            if not self.screen_stack[0].query(f"#pane-{name}"):
+                await self.screen_stack[0].query_one("#panes").mount(self._made(name))
             self.pane.display = True
+            self.pane.shown()
         self.pane.update()
         self.pane.focus_default()
         self._bars()
@@ -148,29 +153,10 @@ class ConsoleApp(App[int]):
         base.query_one("#tabs", Lines).show([tabs])
         base.query_one("#status", Lines).show([status_line(said, self.pane.status(), room)])
 
-    async def on_event(self, event: events.Event) -> None:
-        """Keys are taken one at a time; everything else goes Textual's way."""
-        if isinstance(event, events.Key) and not event.is_forwarded:
-            await self._take_key(event)
-        else:
-            await super().on_event(event)
-
-    async def _take_key(self, event: events.Key) -> None:
-        """Finish what a key does, a change of focus included, before the next key is looked at.
-
-        Textual posts a key to the focused widget and goes on, so of `/state` typed fast, or by a
-        script, the letters would still go to the list. (Private names of the pinned Textual.)
-        """
-        if await self._check_bindings(event.key, priority=True):
-            return
-        if isinstance(self.focused, Input) and event.is_printable:
-            await self.focused._on_key(event)
-        else:
-            await self._check_bindings(event.key)
-
     # -- workers ---------------------------------------------------------------------------
 
-    def _work(self, group: str, work: Work) -> None:
+    def work(self, group: str, work: Work) -> None:
+        """Do it in a thread worker; what it raises is told in a dialog that names its log."""
         self.run_worker(work, name=group, group=group, thread=True, exit_on_error=False)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
@@ -211,12 +197,12 @@ class ConsoleApp(App[int]):
             self.pane.update()
             self._bars()
 
-    def open_run(self, key: str) -> None:
-        """Show a run's curves."""
+    async def open_run(self, key: str, pane: str = "run") -> None:
+        """Make `key` the open run and show it in a pane."""
         if key in self.state.runs:
             self.state.open(key)
             self._follow_chosen()
-            self.action_pane("run")
+            await self.action_pane(pane)
 
     def on_chosen(self, message: Chosen) -> None:
         """Other marks: other curves. The pane that chose shows them already."""
@@ -247,29 +233,39 @@ class ConsoleApp(App[int]):
         self.desk.text = message.text
         self._bars()
 
-    def on_compare_asked(self, message: CompareAsked) -> None:
-        """Read the settings in a worker; the dialog follows."""
-        self.background.read_configs({key: self.state.folders[key] for key in message.keys})
-
-    def on_configs_read(self, message: ConfigsRead) -> None:
-        """In which settings the runs differ."""
-        compared = {key: self.state.runs[key] for key in message.configs if key in self.state.runs}
-        lines = difference_lines(differences(message.configs), compared)
-        body = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
-        self.push_screen(Reader("settings in which these runs differ", body))
-
     def on_preferred(self, message: Preferred) -> None:
         """Keep what the person wants for the next time."""
         if not self.place.read_only:
             wanted = (self.place.view, list(self.state.columns), self._kept_look)
-            self._work("prefer", partial(save, *wanted))
+            self.work("prefer", partial(save, *wanted))
 
-    def on_write_asked(self, message: WriteAsked) -> None:
+    # -- what panes ask for ----------------------------------------------------------------
+
+    def write(self, path: Path, text: str) -> None:
         """Write a file in a worker, which says what became of it."""
         if self.place.read_only:
             self.say("--read-only: nothing is written")
         else:
-            self.background.write(message.path, message.text)
+            self.background.write(path, text)
+
+    def perform(self, words: Sequence[str], done: Done | None = None) -> None:
+        """Do what `rlhf-tui WORDS` does, in a child; `done` gets the outcome, in the event loop.
+
+        Without `done` a failure is told in a dialog.
+        """
+        self.background.perform(words, done or self._tell)
+
+    def on_performed(self, message: Performed) -> None:
+        """An action is over: the list may be another, and whoever asked is told."""
+        message.done(message.outcome)
+
+    def _tell(self, outcome: Outcome) -> None:
+        what = clean(" ".join(outcome.words))
+        if outcome.failed:
+            facts = [("what", what), ("why", clean(outcome.message)), ("mend", clean(outcome.fix))]
+            self.push_screen(Reader("not done", labelled([f for f in facts if f[1]])))
+        else:
+            self.say(f"done: {what}")
 
     # -- what keys do ----------------------------------------------------------------------
 
@@ -287,10 +283,10 @@ class ConsoleApp(App[int]):
 
         await self.push_screen(Picker("command", [c.choice for c in found.values()]), run)
 
-    def action_sort_by(self, key: str) -> None:
+    async def action_sort_by(self, key: str) -> None:
         """Sort the runs by a field, numbers from the highest."""
         self.state.sort_by(key, is_metric(key))
-        self.action_pane("runs")
+        await self.action_pane("runs")
 
     def action_look(self, look: str) -> None:
         """Change the look, for good."""

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from sessions.evaluation_child import END_S
 
-from .messages import CannotList, ConfigsRead, CurvesChanged, Measuring, Notice, RunsChanged
-from .pollers import follow_logs, measure, read_configs, watch_runs, write_text
+from .messages import CannotList, CurvesChanged, Measuring, Notice, Performed, RunsChanged
+from .performing import Outcome, perform
+from .pollers import follow_logs, measure, watch_runs, write_text
 from .render import clean
 
 if TYPE_CHECKING:
     from .place import Place
 
 Work = Callable[[], Any]
+Done = Callable[[Outcome], Any]
 
 
 class Background:
@@ -30,7 +32,7 @@ class Background:
         self, place: "Place", post: Callable[[Any], Any], work: Callable[[str, Work], Any]
     ) -> None:
         self._place, self._post_message, self._work = place, post, work
-        self._stop = threading.Event()
+        self.stopping = self._stop = threading.Event()
         self._wake_list, self._wake_logs = threading.Event(), threading.Event()
         self._followed: Mapping[str, Path] = {}
         self._nothing_measured = threading.Event()
@@ -61,9 +63,15 @@ class Background:
         """Evaluate these (name, folder), one at a time, in a child process."""
         self._work("measure", partial(self._measure, folders))
 
-    def read_configs(self, folders: Mapping[str, Path]) -> None:
-        """Read the runs' settings."""
-        self._work("compare", lambda: self._post(ConfigsRead(read_configs(folders))))
+    def perform(self, words: Sequence[str], done: Done) -> None:
+        """Do what a command does; `done` gets what became of it."""
+
+        def work() -> None:
+            outcome = perform(self._place, words)
+            self._wake_list.set()
+            self._post(Performed(outcome, done))
+
+        self._work("perform", work)
 
     def write(self, path: Path, text: str) -> None:
         """Write a file, and say what became of it."""

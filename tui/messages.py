@@ -4,13 +4,14 @@ RunsChanged -> State.take -> panes, measuring; Chosen -> follower;
 CurvesChanged -> State.curves -> Run pane.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 
 from .curves import Curve
+from .performing import Outcome
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
@@ -73,13 +74,6 @@ class Measuring(Message):
 
 
 @dataclass
-class CompareAsked(Message):
-    """Show in which settings these runs differ."""
-
-    keys: list[str]
-
-
-@dataclass
 class ConfigsRead(Message):
     """The settings of runs, read from their folders."""
 
@@ -87,8 +81,8 @@ class ConfigsRead(Message):
 
 
 @dataclass
-class WriteAsked(Message):
-    """Write this text to a file."""
+class Performed(Message):
+    """An action has ended, well or not; `done` is whom to tell."""
 
-    path: Path
-    text: str
+    outcome: Outcome
+    done: Callable[[Outcome], Any]

@@ -35,6 +35,7 @@ def _bindings(screen: Screen[object]) -> Iterator[tuple[str, ActiveBinding]]:
 
 _NAMES = {
     "question_mark": "?",
+    "equals_sign": "=",
     "colon": ":",
     "slash": "/",
     "escape": "esc",

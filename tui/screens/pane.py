@@ -1,23 +1,38 @@
 """What every pane is: a view on the one State, updated when it is shown and when that changes."""
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.containers import Vertical
 
+from ..background import Background, Done
 from ..state import State
+
+if TYPE_CHECKING:
+    from ..place import Place
 
 
 class Shell(Protocol):
-    """What a pane asks of the dashboard that must be done before the next key is taken.
+    """What a pane asks of the dashboard."""
 
-    Everything that may take its time is told by a message instead.
-    """
+    place: "Place"
+    background: Background
 
     def say(self, text: str) -> None:
         """Say something in the status line; nothing said only renews it."""
 
-    def open_run(self, key: str) -> None:
-        """Show a run's curves."""
+    async def open_run(self, key: str, pane: str = "run") -> None:
+        """Make `key` the open run and show it in a pane."""
+
+    def work(self, group: str, work: Callable[[], Any]) -> None:
+        """Do it in a thread worker, which tells what it found by posting a message to its pane."""
+
+    def write(self, path: Path, text: str) -> None:
+        """Write a file that is not there yet."""
+
+    def perform(self, words: Sequence[str], done: Done | None = None) -> None:
+        """Do what `rlhf-tui WORDS` does, in a child that outlives the dashboard."""
 
 
 class Pane(Vertical):
@@ -40,3 +55,9 @@ class Pane(Vertical):
     def focus_default(self) -> None:
         """Give the keys to the part of the pane that they are for."""
         raise NotImplementedError
+
+    def shown(self) -> None:
+        """The pane has come on screen: begin what only a pane on screen needs."""
+
+    def hidden(self) -> None:
+        """The pane has left the screen: end that."""

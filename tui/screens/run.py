@@ -13,16 +13,19 @@ from textual.containers import Container
 
 from rlhf.vocab import FAMILIES
 
+from ..compare import difference_lines
 from ..curves import METRICS, OVERALL
 from ..fields import FIELDS
 from ..legend import facts_line, legend_lines
-from ..messages import Chosen, CompareAsked, WriteAsked
+from ..messages import Chosen, ConfigsRead
 from ..plotting import Series
+from ..pollers import read_configs
 from ..readout import curves_csv, read_out
+from ..state import State, differences
 from ..widgets.lines import Lines
 from ..widgets.plot import Plot
 from .dialogs import Ask, Reader, labelled
-from .pane import Pane
+from .pane import Pane, Shell
 
 EACH = "each family"
 SCOPES = (OVERALL, *FAMILIES, EACH)
@@ -52,11 +55,23 @@ class RunPane(Pane):
         Binding("down,j", "other(1)", "run below", tooltip="Open the run below in the list"),
         Binding("space", "mark", "mark", tooltip="Mark the open run, so that it stays overlaid"),
         Binding("i", "explain", "explain", tooltip="What the chosen metric is"),
-        Binding("d", "differences", "differences", tooltip="Settings in which these runs differ"),
+        Binding(
+            "equals_sign",
+            "differences",
+            "differences",
+            key_display="=",
+            tooltip="Settings in which these runs differ",
+        ),
         Binding("y", "copy", "copy", tooltip="Copy what is read out"),
         Binding("w", "write", "write", tooltip="Write the curves to a CSV file"),
         Binding("escape", "app.pane('runs')", "back", tooltip="Back to the list"),
     ]
+
+    def __init__(self, state: State, look: str, shell: Shell) -> None:
+        super().__init__(state, look, shell)
+        self._log = False
+        self._alone = False
+        self._at: float | None = None  # None follows the newest row
 
     def compose(self) -> ComposeResult:
         """Facts, plots, read-out."""
@@ -69,10 +84,7 @@ class RunPane(Pane):
         yield Lines(id="readout")
 
     def on_mount(self) -> None:
-        """Start with one linear plot, at the newest row."""
-        self._log = False
-        self._alone = False
-        self._at: float | None = None  # None follows the newest row
+        """Show what there is."""
         self.update()
 
     def focus_default(self) -> None:
@@ -203,12 +215,12 @@ class RunPane(Pane):
         self._at = None
         self._changed()
 
-    def action_other(self, by: int) -> None:
+    async def action_other(self, by: int) -> None:
         keys = [run["id"] for row in self.state.rows() for run in row.runs]
         here = self.state.open_run
         place = keys.index(here) + by if here in keys else 0
         if 0 <= place < len(keys):
-            self.shell.open_run(keys[place])
+            await self.shell.open_run(keys[place])
 
     def action_mark(self) -> None:
         if self.state.open_run:
@@ -225,7 +237,16 @@ class RunPane(Pane):
         await self.app.push_screen(Reader(self.state.metric, labelled(pairs)))
 
     def action_differences(self) -> None:
-        self.post_message(CompareAsked(self.state.overlaid()))
+        folders = {key: self.state.folders[key] for key in self.state.overlaid()}
+        self.shell.work("compare", lambda: self.post_message(ConfigsRead(read_configs(folders))))
+
+    def on_configs_read(self, message: ConfigsRead) -> None:
+        """In which settings the runs differ."""
+        runs = self.state.runs
+        compared = {key: runs[key] for key in message.configs if key in runs}
+        lines = difference_lines(differences(message.configs), compared)
+        body = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+        self.app.push_screen(Reader("settings in which these runs differ", body))
 
     def action_copy(self) -> None:
         shown = self.state.overlaid()
@@ -239,4 +260,4 @@ class RunPane(Pane):
     def _write(self, name: str | None) -> None:
         if name is not None:
             text = curves_csv(self.state, self.state.overlaid())
-            self.post_message(WriteAsked(Path(name), text))
+            self.shell.write(Path(name), text)

@@ -15,7 +15,7 @@ from ..columns import COLUMNS, DEFAULT_COLUMNS, PINNED, is_metric
 from ..explain import explain, heading
 from ..export import csv_of, json_of
 from ..filter import FilterError
-from ..messages import Chosen, MeasureAsked, Preferred, WriteAsked
+from ..messages import Chosen, MeasureAsked, Preferred
 from ..render import clean, exact
 from ..widgets.choices import Choice
 from ..widgets.filter_line import FilterLine
@@ -99,13 +99,13 @@ class RunsPane(Pane):
 
     # -- what keys do ----------------------------------------------------------------------
 
-    def action_open(self) -> None:
+    async def action_open(self) -> None:
         row = self.table.cursor_row
         if row is None:
             return
         if row.is_group:
             self.state.marks |= {run["id"]: None for run in row.runs}
-        self.shell.open_run(row.runs[0]["id"])
+        await self.shell.open_run(row.runs[0]["id"])
 
     def action_mark(self) -> None:
         row = self.table.cursor_row
@@ -200,7 +200,7 @@ class RunsPane(Pane):
             return
         rows = self.state.rows()
         form: Callable[..., str] = json_of if name.lower().endswith(".json") else csv_of
-        self.post_message(WriteAsked(Path(name), form(rows, self.state.columns)))
+        self.shell.write(Path(name), form(rows, self.state.columns))
 
     # -- the filter ------------------------------------------------------------------------
 
