@@ -158,8 +158,7 @@ class Console:
         """The command line; the fake evaluator shadows rlhf only in the evaluating child."""
         path = f"{self.place / 'fake'}:{ROOT}"
         start = (
-            "import os, sys; from tui.cli import main; "
-            f"os.environ['PYTHONPATH'] = {path!r}; main()"
+            f"import os, sys; from tui.cli import main; os.environ['PYTHONPATH'] = {path!r}; main()"
         )
         return [sys.executable, "-c", start, "--task", str(self.task), *words]
 
