@@ -79,6 +79,7 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         self._notice: tuple[str, float] = ("", 0.0)
         self.desk = MeasureDesk(self.state, self.background, place.read_only)
         self._current = PANES[0].name
+        self._awaited: dict[str, str | None] = {}
 
     # -- shell -----------------------------------------------------------------------------
 
@@ -172,6 +173,19 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         self.pane.update()
         self._bars()
         self.desk.unasked()
+        self._show_awaited()
+
+    def await_run(self, key: str, pane: str | None) -> None:
+        """Put the cursor on a run as soon as it is listed; with `pane`, open it there."""
+        self._awaited[key] = pane
+        self._show_awaited()
+
+    def _show_awaited(self) -> None:
+        for key in [key for key in self._awaited if key in self.state.runs]:
+            pane = self._awaited.pop(key)
+            self.query_one(RunsTable).go_to(key)
+            if pane is not None:
+                self.call_later(self.open_run, key, pane)
 
     def on_cannot_list(self, message: CannotList) -> None:
         """What keeps the runs from being listed, until they can be again."""

@@ -6,6 +6,7 @@ CurvesChanged -> State.curves -> Run pane.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
@@ -15,6 +16,8 @@ from .performing import Outcome
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+
+    from .launch_form import Preview
 
 
 @dataclass
@@ -86,3 +89,33 @@ class Performed(Message):
 
     outcome: Outcome
     done: Callable[[Outcome], Any]
+
+
+@dataclass
+class TrashListed(Message):
+    """What lies in the trash."""
+
+    outcome: Outcome
+
+
+@dataclass
+class Previewed(Message):
+    """What a launch form as typed would start, or which field is wrong; `number` says of when."""
+
+    number: int
+    preview: "Preview"
+
+
+@dataclass
+class WrappersFound(Message):
+    """Wrapper files that a launch can use, by where they come from."""
+
+    files: list[tuple[str, Path]]
+
+
+@dataclass
+class SourceRead(Message):
+    """A wrapper's source, or why it cannot be read."""
+
+    path: str
+    lines: list[str]
