@@ -121,6 +121,7 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
     async def action_pane(self, name: str) -> None:
         """Show another pane; it is made when it is first shown."""
         if name != self._current:
+            self._open_under_cursor()
             self.pane.display = False
             self.pane.hidden()
             self._current = name
@@ -131,6 +132,13 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         self.pane.update()
         self.pane.focus_default()
         self._bars()
+
+    def _open_under_cursor(self) -> None:
+        """Where no run is open yet, the panes show the one under the list's cursor."""
+        row = self.query_one(RunsTable).cursor_row
+        if self.state.open_run is None and row is not None:
+            self.state.open(row.runs[0]["id"])
+            self._follow_chosen()
 
     def _bars(self) -> None:
         """The lines above and below the pane."""

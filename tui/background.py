@@ -77,6 +77,10 @@ class Background:
         """Write a file, and say what became of it."""
         self._work("write", partial(self._write, path, text))
 
+    def notice(self, text: str) -> None:
+        """Say something in the status line, from any thread."""
+        self._post(Notice(clean(text)))
+
     def _post(self, message: Any) -> None:
         if not self._stop.is_set():
             self._post_message(message)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 
 from .curves import Curve
+from .log_reading import LogPage
 from .performing import Outcome
 
 if TYPE_CHECKING:
@@ -119,3 +120,29 @@ class SourceRead(Message):
 
     path: str
     lines: list[str]
+
+
+@dataclass
+class LogRead(Message):
+    """What is on screen of a log now."""
+
+    page: LogPage
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest page matters."""
+        return isinstance(message, LogRead)
+
+
+@dataclass
+class LogCopied(Message):
+    """Lines to copy, and how many were too much."""
+
+    text: str
+    left: int
+
+
+@dataclass
+class LogFilesFound(Message):
+    """The jobs whose output can be read."""
+
+    jobs: list[tuple[str, Path]]
