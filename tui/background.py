@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from sessions.evaluation_child import END_S
 
-from .messages import CannotList, CurvesChanged, Measuring, Notice, Performed, RunsChanged
+from .messages import (
+    CannotList,
+    CurvesChanged,
+    JobsChanged,
+    Measuring,
+    Notice,
+    Performed,
+    RunsChanged,
+)
 from .performing import Outcome, perform
-from .pollers import follow_logs, measure, watch_runs, write_text
+from .pollers import follow_logs, measure, watch_jobs, watch_runs, write_text
 from .render import clean
 
 if TYPE_CHECKING:
@@ -42,6 +50,7 @@ class Background:
         """Begin to list the runs and to follow the logs that are wanted."""
         self._work("list", self._list)
         self._work("follow", self._follow)
+        self._work("jobs", self._jobs)
 
     def end(self) -> None:
         """Ask every worker to end; a child that measures is ended by its worker."""
@@ -92,6 +101,13 @@ class Background:
             lambda reason: self._post(CannotList(reason)),
             self._stop,
             self._wake_list,
+        )
+
+    def _jobs(self) -> None:
+        watch_jobs(
+            self._place.workspace,
+            lambda jobs, paused: self._post(JobsChanged(jobs, paused)),
+            self._stop,
         )
 
     def _follow(self) -> None:

@@ -17,6 +17,7 @@ from .performing import Outcome
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+    from sessions.progress import Progress
 
     from .launch_form import Preview
 
@@ -146,3 +147,15 @@ class LogFilesFound(Message):
     """The jobs whose output can be read."""
 
     jobs: list[tuple[str, Path]]
+
+
+@dataclass
+class JobsChanged(Message):
+    """What runs and waits, and whether the line stands still."""
+
+    jobs: "list[Progress]"
+    paused: bool
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest matters."""
+        return isinstance(message, JobsChanged)

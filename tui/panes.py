@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .screens.jobs import JobsPane
 from .screens.logs import LogsPane
 from .screens.pane import Pane, Shell
 from .screens.run import RunPane
@@ -24,4 +25,5 @@ PANES = (
     PaneKind("1", "runs", "Runs", RunsPane),
     PaneKind("2", "run", "Run", RunPane),
     PaneKind("4", "logs", "Logs", LogsPane),
+    PaneKind("6", "jobs", "Jobs", JobsPane),
 )

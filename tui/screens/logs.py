@@ -53,7 +53,8 @@ class LogsPane(Pane):
         super().__init__(state, look, shell)
         self._page: LogPage | None = None
         self._job: tuple[str, Path] | None = None  # shown instead of the open run
-        self._of: str | None = None
+        self._of: str | None = None  # what the reader was told to read
+        self._was = state.open_run
         self._metrics = False
         self._across = 0
         self._only_asked = False
@@ -99,6 +100,8 @@ class LogsPane(Pane):
 
     def update(self) -> None:
         """Read the open run's output, or the job's that was chosen."""
+        if self.state.open_run != self._was:
+            self._was, self._job = self.state.open_run, None
         folder = self._folder
         if folder is not None and self._reader is not None:
             key = f"{folder}{self._metrics}"
@@ -136,7 +139,7 @@ class LogsPane(Pane):
         """A page of the log that is wanted."""
         self._page = message.page
         self._show()
-        self.shell.say("")
+        self.shell.renew()
 
     def on_log_view_resized(self, event: LogView.Resized) -> None:
         """Another number of lines fits."""
@@ -284,9 +287,12 @@ class LogsPane(Pane):
 
         await self.app.push_screen(Picker("whose output", choices), chosen)
 
-    def show_job(self, identifier: str, folder: Path) -> None:
+    def show_job(self, identifier: str) -> None:
         """Show a job's output instead of the open run's."""
-        self._job = (identifier, folder)
+        from sessions.paths import Workspace
+
+        jobs = Workspace(self.shell.place.workspace.absolute()).jobs
+        self._job = (identifier, jobs / identifier)
         self.update()
 
 
