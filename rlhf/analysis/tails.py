@@ -29,7 +29,7 @@ from .tail_compare import beside, gold_of_top
 from .tail_figures import ENOUGH, Clusters, Scores, edges_over, figures, histogram
 
 BINS = 72
-MOST_FAMILIES = 64  # told apart in one file
+MOST_FAMILIES = 40  # told apart in one file
 OTHERS = "(other families)"
 MOST_SCORES = 10_000_000  # of one file: 24 bytes of memory each
 MOST_PROBLEMS = 20  # of one file that are told in full
