@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from .screens.pane import Pane, Shell
 from .screens.run import RunPane
 from .screens.runs import RunsPane
+from .screens.tails import TailsPane
 from .state import State
 
 
@@ -22,4 +23,5 @@ class PaneKind:
 PANES = (
     PaneKind("1", "runs", "Runs", RunsPane),
     PaneKind("2", "run", "Run", RunPane),
+    PaneKind("3", "tails", "Tails", TailsPane),
 )
