@@ -40,7 +40,7 @@ def legend(tails: Tails, owners: Sequence[int], look: str) -> Text:
         mark = ("%" if look == "ascii" else "█") if ground else glyph(owner, look == "ascii")
         line.append(f"{mark} ", "dim" if ground else curve_colour(owner, look))
         line.append(f"{name}  ", "dim" if ground else "bold")
-    return line
+    return line.append(" raw reward-model scores: responses by score", "dim")
 
 
 def bars(tails: Tails, family: str, owners: Sequence[int]) -> list[Bars]:
@@ -61,7 +61,8 @@ def note(tails: Tails, family: str) -> str:
         for name, one in zip(tails.names, figures, strict=True)
         if not_finite(one)
     ]
-    return "  ".join([*([headline(first)] if first else []), *bad])
+    lead = f"{tails.names[1]} " if len(figures) > 2 else ""
+    return "  ".join([*([lead + headline(first)] if first else []), *bad])
 
 
 def bin_range(tails: Tails, bins: range) -> tuple[float, float]:

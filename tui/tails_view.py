@@ -93,7 +93,7 @@ def table_lines(tails: Tails, families: Sequence[str], room: int | None) -> list
     """A heading, and a row for every source of the families."""
     wide = room is None or room >= WIDE
     head = ["RUN", "n", *QUANTILES, "max", "ratio", ">ref" if not wide else ">ref p99.5", "shift"]
-    several = len(tails.families) > 1 or len(families) > 1
+    several = len(families) > 1
     rows = [["FAMILY", *head] if several else head]
     for family in families:
         for name, one in zip(tails.names, tails.of(family), strict=True):
@@ -160,7 +160,7 @@ EXPLANATIONS = (
     ("scores", "the reward model's raw numbers, never clipped; one axis for all families and runs"),
     ("n", "scores of the family, 4 samples of each of 500 prompts at temperature 1; ✗ not finite"),
     ("p50 ... max", "numpy's quantiles (linear) of the finite scores"),
-    ("ratio", "tail ratio (p99.5 - p50)/IQR: 1.9 for a normal, 3.3 for an exponential"),
+    ("ratio", "tail ratio (p99.5 - p50)/IQR: 1.9 for a normal, 4.2 for an exponential"),
     ("intervals", "95 %, from a bootstrap over prompts: samples of a prompt are not independent"),
     (">ref p99.5", "share of the run's scores beyond the reference's p99.5; the interval counts"
      " prompts and takes that quantile as known"),

@@ -9,6 +9,7 @@ differs from the reference. See rlhf.analysis.scorefile for what a file may hold
 """
 
 import argparse
+import hashlib
 import math
 import sys
 from array import array
@@ -68,7 +69,7 @@ class Group:
         rated = row.gold is not None and math.isfinite(row.gold)
         self.scores.append(score)
         self.gold.append(row.gold if rated and row.gold is not None else math.nan)
-        self.clusters.append(hash(row.cluster) if row.cluster is not None else 0)
+        self.clusters.append(0 if row.cluster is None else _number_of(row.cluster))
         self.unnamed += row.cluster is None
         self.rated += rated
 
@@ -82,6 +83,12 @@ class Group:
         """The number of each score's prompt [N]; None unless every one is known."""
         known = self.scores and not self.unnamed
         return np.array(self.clusters, dtype=np.int64) if known else None
+
+
+def _number_of(name: str) -> int:
+    """A number for a prompt's name, the same in every process (as hash() is not)."""
+    digest = hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """Pane 3: histograms of raw scores per family, the runs beside the reference, on one axis."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,29 +13,14 @@ from textual.containers import Container
 from ..messages import RowsRead, ScoresMeasured, ScoresMeasuring, TailsFound
 from ..render import clean
 from ..state import State
-from ..tails_text import (
-    NO_RUN,
-    bars,
-    bin_range,
-    bin_words,
-    csv_text,
-    json_text,
-    legend,
-    note,
-    read_out,
-    responses,
-    slots,
-)
+from ..tails_choice import MOST, Choice, Room, grid_class
+from ..tails_desk import TailsDesk
+from ..tails_text import bars, csv_text, json_text, legend, note, responses, slots
 from ..tails_view import EXPLANATIONS, Tails, remarks, table_lines
-from ..tails_work import Cancel, Chosen, Found, look, measure, read_rows
 from ..widgets.histogram import EMPTY, Histogram, Picture
 from ..widgets.lines import Lines
 from .dialogs import Ask, Reader, labelled
 from .pane import Pane, Shell
-
-MOST = 6  # histograms that can be on screen at once
-MOST_RUNS = 8
-ROOM_FOR_SIX = (100, 34)  # cells of the terminal from which on six are shown
 
 
 class TailsPane(Pane):
@@ -67,14 +51,9 @@ class TailsPane(Pane):
 
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
-        self._found: Found | None = None
-        self._files: tuple[Path, ...] = ()
-        self._asked: Chosen | None = None  # what is looked up, or was last
-        self._measuring: Cancel | None = None
-        self._progress = ""
-        self._family = 0
-        self._cursor: int | None = None
-        self._alone = self._log = self._visible = False
+        self.desk = TailsDesk(state, shell, self.post_message)
+        self.choice = Choice()
+        self._visible = False
 
     def compose(self) -> ComposeResult:
         """Legend, histograms, read-out with the table."""
@@ -93,7 +72,7 @@ class TailsPane(Pane):
     def shown(self) -> None:
         """Look again: scores may have come meanwhile."""
         self._visible = True
-        self._look()
+        self.desk.look()
 
     def hidden(self) -> None:
         """What is looked up off screen is of no use."""
@@ -107,166 +86,102 @@ class TailsPane(Pane):
         """Another size may have room for more histograms."""
         self._draw()
 
-    # -- looking up ------------------------------------------------------------------------
-
-    def chosen(self) -> Chosen:
-        """The open and marked runs, and the files from elsewhere."""
-        keys = [key for key in self.state.overlaid() if key in self.state.folders]
-        runs = tuple((key, self.state.folders[key].absolute()) for key in keys[:MOST_RUNS])
-        return Chosen(runs, self._files[: MOST_RUNS - len(runs)])
-
-    def _look(self) -> None:
-        chosen = self._asked = self.chosen()
-        if chosen.runs or chosen.files:
-            cancel = Cancel(self.shell.background.stopping)
-            place = self.shell.place
-            self.shell.work(
-                "tails", lambda: self.post_message(TailsFound(look(place, chosen, cancel)))
-            )
-
-    def on_tails_found(self, message: TailsFound) -> None:
-        """What was looked up, if it is still what is wanted."""
-        if message.found.chosen == self._asked:
-            self._found = message.found
-            self._family = min(self._family, max(0, len(self._families()) - 1))
-            self.update()
-            self.shell.say("")
-
-    def update(self) -> None:
-        """Show the tails of the runs that are chosen now."""
-        if self._visible and self.chosen() != self._asked:
-            self._look()
-        self._draw()
-
     # -- what is shown ---------------------------------------------------------------------
 
     @property
     def tails(self) -> Tails | None:
         """The tails on screen; None while there are none of what is chosen."""
-        found = self._found
-        return found.tails if found and found.chosen == self._asked else None
-
-    def _families(self) -> list[str]:
-        return self.tails.families if self.tails else []
+        return self.desk.tails
 
     @property
-    def family(self) -> str:
-        """The family that is read out."""
-        return (self._families() or [""])[self._family]
+    def _room(self) -> Room:
+        # the terminal's size: a pane's own is nothing while it is being laid out
+        return self.app.size.width, self.app.size.height
 
-    def _panels(self) -> list[str]:
-        families, room = self._families(), self.app.size
-        small = room.width < ROOM_FOR_SIX[0] or room.height < ROOM_FOR_SIX[1]
-        if self._alone or small or len(families) == 1:
-            return families[self._family : self._family + 1]
-        first = self._family // MOST * MOST
-        return families[first : first + MOST]
+    def update(self) -> None:
+        """Show the tails of the runs that are chosen now."""
+        if self._visible and self.desk.stale:
+            self.desk.look()
+        self._draw()
 
     def _draw(self) -> None:
-        tails, panels = self.tails, self._panels()
-        owners = slots(tails, self.state.slots) if tails else []
-        self._arrange(len(panels))
+        tails = self.tails
+        panels = self.choice.panels(tails, self._room)
+        for name in ("two", "four", "six"):
+            self.query_one("#plots").set_class(name == grid_class(len(panels)), name)
+        pictures = self._pictures(tails, panels) if tails else []
         for number, plot in enumerate(self.query(Histogram)):
-            plot.display = number < max(1, len(panels))
-            plot.show(EMPTY)
-            if tails and number < len(panels):
-                plot.show(self._picture(tails, panels[number], owners, len(panels) > 1))
-        lead = [legend(tails, owners, self.look)] if tails else [Text(self._why_nothing())]
-        self.query_one("#facts", Lines).show(lead)
+            plot.display = number < max(1, len(pictures))
+            plot.show(pictures[number] if number < len(pictures) else EMPTY)
+        owners = slots(tails, self.state.slots) if tails else []
+        lead = legend(tails, owners, self.look) if tails else Text(self.desk.why_nothing())
+        self.query_one("#facts", Lines).show([lead])
         self._draw_readout(tails)
 
-    def _arrange(self, count: int) -> None:
-        plots = self.query_one("#plots")
-        for number, name in ((2, "two"), (4, "four"), (6, "six")):
-            plots.set_class(number - 2 < count <= number and count > 1, name)
-
-    def _picture(self, tails: Tails, family: str, owners: Sequence[int], several: bool) -> Picture:
-        here = family == self.family
-        title = ("▸ " if here and several else "") + clean(family)
-        finite = any(one["n_finite"] for one in tails.of(family))
-        return Picture(
-            title,
-            note(tails, family),
-            bars(tails, family, owners),
-            tails.edges if finite else (),
-            self._log,
-            self.cursor if here else None,
-            self.look,
-        )
-
-    @property
-    def cursor(self) -> int:
-        """The bin that is read out: at first the highest that the open run fills."""
-        tails = self.tails
-        if tails is None or not tails.edges:
-            return 0
-        if self._cursor is not None:
-            return self._cursor
-        filled = [i for one in tails.of(self.family) for i, n in enumerate(one["counts"]) if n]
-        return max(filled, default=0)
-
-    def _bins(self) -> range:
-        """The bins of the column under the cursor."""
-        tails = self.tails
-        count = len(tails.edges) - 1 if tails else 0
-        plot = self.query(Histogram)[max(0, self._place())]
-        return plot.columns.span(self.cursor, count)
-
-    def _place(self) -> int:
-        panels = self._panels()
-        return panels.index(self.family) if self.family in panels else 0
-
     def _draw_readout(self, tails: Tails | None) -> None:
-        lines = self._readout(tails) if tails else []
+        lacking = self.desk.lacking
+        lines = self.choice.readout(tails, self._bins(), lacking, self._room) if tails else []
         readout = self.query_one("#readout", Lines)
         readout.styles.height = len(lines)
         readout.show(lines)
 
-    def _readout(self, tails: Tails) -> list[Text]:
-        at = read_out(tails, self.family, self._bins()) if tails.edges else "no finite score"
-        room = self.app.size.width - 2
-        most = max(3, self.app.size.height // 3)
-        table = table_lines(tails, self._panels(), room)
-        if len(table) > most:
-            table = table_lines(tails, [self.family], room)
-        said = [Text(line, "dim") for line in self._said(tails)]
-        return [Text(at, "bold"), Text(table[0], "dim"), *map(Text, table[1:most]), *said[:2]]
+    def _pictures(self, tails: Tails, panels: Sequence[str]) -> list[Picture]:
+        owners, here = slots(tails, self.state.slots), self.choice.family(tails)
+        found = []
+        for family in panels:
+            mark = "▸ " if family == here and len(panels) > 1 else ""
+            finite = any(one["n_finite"] for one in tails.of(family))
+            found.append(
+                Picture(
+                    mark + clean(family),
+                    note(tails, family),
+                    bars(tails, family, owners),
+                    tails.edges if finite else (),
+                    self.choice.log,
+                    self.choice.cursor(tails) if family == here else None,
+                    self.look,
+                )
+            )
+        return found
 
-    def _said(self, tails: Tails) -> list[str]:
-        found = self._found
-        lacking = ", ".join(map(clean, found.lacking)) if found else ""
-        told = [f"no scores yet: {lacking}. e samples and scores"] if lacking else []
-        return told + list(remarks(tails, [self.family]))
-
-    def _why_nothing(self) -> str:
-        chosen, found = self.chosen(), self._found
-        if not chosen.runs and not chosen.files:
-            return NO_RUN
-        if self._progress:
-            return self._progress
-        if found is None or found.chosen != self._asked:
-            return "Looking for scores."
-        if found.failure:
-            return f"✗ {found.failure}"
-        names = ", ".join(map(clean, found.lacking))
-        if self.shell.place.read_only:
-            return f"No scores yet: {names}. --read-only measures nothing."
-        return f"No scores yet: {names}. Press e to sample and score, some seconds each."
+    def _bins(self) -> range:
+        """The bins of the column under the cursor."""
+        tails = self.tails
+        if tails is None or not tails.edges:
+            return range(0)
+        panels = self.choice.panels(tails, self._room)
+        plot = self.query(Histogram)[panels.index(self.choice.family(tails))]
+        return plot.columns.span(self.choice.cursor(tails), len(tails.edges) - 1)
 
     def status(self) -> str:
-        """Which family on which count axis; how far a measurement is."""
-        if self._progress:
-            return f"{self._progress}  esc cancels"
-        tails = self.tails
-        if tails is None:
-            return "no tails"
-        families = self._families()
-        parts = [f"{clean(self.family)} {self._family + 1}/{len(families)}"]
-        parts.append(f"counts {'log' if self._log else 'linear'}")
-        bad = sum(source["bad_lines"] for source in tails.document["sources"])
-        if bad:
-            parts.append(f"{bad} bad lines (i)")
-        return "  ".join(parts)
+        """What the choice is; how far a measurement is."""
+        if self.desk.progress:
+            return f"{self.desk.progress}  esc cancels"
+        return self.choice.status(self.tails) if self.tails else "no tails"
+
+    # -- what workers found ----------------------------------------------------------------
+
+    def on_tails_found(self, message: TailsFound) -> None:
+        """What was looked up, if it is still what is wanted."""
+        if self.desk.take(message.found):
+            self._changed()
+
+    def on_rows_read(self, message: RowsRead) -> None:
+        """The responses behind the bin."""
+        rows = message.rows
+        body = Text(rows.failure) if rows.failure else responses(rows)
+        self.app.push_screen(Reader(rows.title, body))
+
+    def on_scores_measuring(self, message: ScoresMeasuring) -> None:
+        """How far it is."""
+        self.desk.progress = message.text
+        self._changed()
+
+    def on_scores_measured(self, message: ScoresMeasured) -> None:
+        """It is over, well or not."""
+        self.desk.measured()
+        self._draw()
+        self.shell.say(f"not scored: {message.failure}" if message.failure else "")
 
     # -- what keys do ----------------------------------------------------------------------
 
@@ -275,23 +190,20 @@ class TailsPane(Pane):
         self.shell.say("")
 
     def action_family(self, by: int) -> None:
-        self._family = (self._family + by) % max(1, len(self._families()))
+        self.choice.turn(self.tails, by)
         self._changed()
 
     def action_zoom(self) -> None:
-        self._alone = not self._alone
+        self.choice.alone = not self.choice.alone
         self._changed()
 
     def action_log(self) -> None:
-        self._log = not self._log
+        self.choice.log = not self.choice.log
         self._changed()
 
     def action_cursor(self, by: int) -> None:
-        tails = self.tails
-        if tails and tails.edges:
-            bins = self._bins()
-            target = bins.start + by * len(range(bins.start, bins.stop))
-            self._cursor = max(0, min(target, len(tails.edges) - 2))
+        if self.tails and self.tails.edges:
+            self.choice.move(self.tails, self._bins(), by)
             self._changed()
 
     async def action_other(self, by: int) -> None:
@@ -302,58 +214,11 @@ class TailsPane(Pane):
             await self.shell.open_run(keys[place], "tails")
 
     def action_rows(self) -> None:
-        from sessions.tails import Bin
-
-        tails, found = self.tails, self._found
-        if not tails or not tails.edges or found is None:
-            return
-        bins = self._bins()
-        closed = bins.stop == len(tails.edges) - 1
-        part = Bin(self.family, *bin_range(tails, bins), closed)
-        title = f"{clean(self.family)} {bin_words(tails, bins)}"
-        ground = 1 if tails.has_reference else 0
-        sources = [*found.sources[ground:], *found.sources[:ground]]
-        cancel = Cancel(self.shell.background.stopping)
-        self.shell.work(
-            "rows", lambda: self.post_message(RowsRead(read_rows(sources, title, part, cancel)))
-        )
-
-    def on_rows_read(self, message: RowsRead) -> None:
-        """The responses behind the bin."""
-        rows = message.rows
-        body = Text(rows.failure) if rows.failure else responses(rows)
-        self.app.push_screen(Reader(rows.title, body))
+        if self.tails:
+            self.desk.read_rows(self.choice.family(self.tails), self._bins())
 
     def action_measure(self) -> None:
-        if self.shell.place.read_only:
-            self.shell.say("--read-only: nothing is measured")
-        elif self._measuring:
-            self.shell.say("already scoring: esc cancels it")
-        elif not self._found or not self._found.lacking:
-            self.shell.say("nothing to score: all that is chosen has its scores")
-        else:
-            self._measuring = Cancel(self.shell.background.stopping)
-            self.shell.work("scores", partial(self._measure, self.chosen(), self._measuring))
-
-    def _measure(self, chosen: Chosen, cancel: Cancel) -> None:
-        def say(text: str) -> None:
-            self.post_message(ScoresMeasuring(text))
-
-        with self.shell.background.held():
-            failure = measure(self.shell.place, chosen, say, cancel)
-        self.post_message(ScoresMeasured(failure))
-
-    def on_scores_measuring(self, message: ScoresMeasuring) -> None:
-        """How far it is."""
-        self._progress = message.text
-        self._changed()
-
-    def on_scores_measured(self, message: ScoresMeasured) -> None:
-        """It is over, well or not."""
-        self._measuring, self._progress = None, ""
-        self._look()
-        self._draw()
-        self.shell.say(f"not scored: {message.failure}" if message.failure else "")
+        self.shell.say(self.desk.measure())
 
     async def action_open(self) -> None:
         hint = "JSONL or CSV with a score; family, gold, id, prompt, response if it has them"
@@ -361,12 +226,11 @@ class TailsPane(Pane):
 
     def _open(self, name: str | None) -> None:
         if name is not None:
-            path = Path(name).expanduser().absolute()
-            self._files = (*(file for file in self._files if file != path), path)
+            self.desk.open(name)
             self.update()
 
     def action_forget(self) -> None:
-        self._files = ()
+        self.desk.files = ()
         self.update()
         self.shell.say("only runs now")
 
@@ -392,8 +256,7 @@ class TailsPane(Pane):
             self.shell.write(Path(name), (json_text if as_json else csv_text)(self.tails))
 
     async def action_leave(self) -> None:
-        if self._measuring:
-            self._measuring.set()
+        if self.desk.cancel():
             self.shell.say("cancelling")
         else:
             await self.app.run_action("pane('runs')")
