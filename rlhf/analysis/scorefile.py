@@ -132,7 +132,7 @@ def _number(value: Any) -> float | None:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, int(value))
+        return math.inf if int(value) > 0 else -math.inf
     except ValueError:
         return None
 

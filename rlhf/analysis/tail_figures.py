@@ -43,7 +43,7 @@ def figures(scores: Scores, clusters: Clusters | None, seed: int = 0) -> dict[st
         "tail_ratio": shown["tail_ratio"],
         "tail": _verdict(drawn) if enough and drawn is not None else None,
         "why": _why(len(scores), values["iqr"]),
-        "distinct": int(1 + np.count_nonzero(np.diff(ordered))) if len(scores) else 0,
+        "distinct": len(np.unique(ordered)),
     }
 
 
@@ -59,7 +59,7 @@ def _values(ordered: Scores) -> dict[str, float]:
         values = dict(zip(QUANTILES, wanted, strict=True))
         iqr = float(np.float64(high) - low)
         above = float(np.float64(values["p99.5"]) - values["p50"])
-    ratio = above / iqr if iqr > 0 else math.nan
+    ratio = above / iqr if 0 < iqr < math.inf else math.nan
     ends = {"min": float(ordered[0]), "max": float(ordered[-1])}
     return {**values, **ends, "iqr": iqr, "tail_ratio": ratio}
 
@@ -69,10 +69,9 @@ def _bootstrap(
 ) -> dict[str, Scores]:
     """Each figure of DRAWS samples [DRAWS] in which whole prompts are drawn with replacement."""
     rng = np.random.default_rng(seed)
-    owner = np.arange(len(scores))
+    owner = np.arange(len(ordered))
     if clusters is not None:
-        owner = np.unique(clusters, return_inverse=True)[1]
-    owner = owner[np.argsort(scores, kind="stable")]
+        owner = np.unique(clusters, return_inverse=True)[1][np.argsort(scores, kind="stable")]
     K = int(owner.max()) + 1
     levels = np.array([*QUANTILES.values(), 0.25, 0.75, *TAILS])
     found = np.empty((DRAWS, len(levels)))
