@@ -54,6 +54,11 @@ class Tails:
         self.reference = Wanted(REFERENCE, task.policy)
         self._folder, self._keep = workspace.tails, keep
 
+    def beside(self, runs: Sequence[Wanted]) -> list[Wanted]:
+        """The reference and the runs; a run that is the reference is not there twice."""
+        own = self.reference.folder.resolve()
+        return [self.reference, *(run for run in runs if run.folder.resolve() != own)]
+
     def stored(self, wanted: Sequence[Wanted]) -> tuple[list[Source], list[Wanted]]:
         """The sources whose score files are there, and those that must be measured first."""
         there: list[Source] = []

@@ -1,6 +1,7 @@
 """What `rlhf-tui tails` does: measure what lacks scores, compute, print."""
 
 import shutil
+import textwrap
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -53,8 +54,8 @@ def _sources(place: Place, made: "kept.Tails", asked: Asked) -> "list[kept.Sourc
     """The score files of the reference and the runs, measured where they are lacking."""
     from sessions.tails import Source, Wanted
 
-    wanted = [] if asked.alone else [made.reference]
-    wanted += [Wanted(run.id, run.folder) for run in find_all(place, asked.runs)]
+    runs = [Wanted(run.id, run.folder) for run in find_all(place, asked.runs)]
+    wanted = runs if asked.alone else made.beside(runs)
     there, lacking = made.stored(wanted)
     files = {source.name: source.file for source in there}
     if lacking and place.read_only:
@@ -82,18 +83,18 @@ def _lines(tails: Tails, log: bool) -> Iterator[str]:
     yield ""
     yield "n scores; ±, []: 95 % by prompt; ratio: (p99.5 - p50)/IQR; >ref: share beyond the"
     yield "reference's p99.5; shift: of the median, in IQRs of the reference. Single seed."
-    yield from remarks(tails, tails.families)
-    yield from (f"not read: {line}" for line in tails.bad_lines())
+    for line in (*remarks(tails, tails.families), *(f"not read: {x}" for x in tails.bad_lines())):
+        yield from textwrap.wrap(line, columns, subsequent_indent="  ")
 
 
 def _picture(tails: Tails, family: str, log: bool, width: int) -> Iterator[str]:
     figures, names = tails.of(family), tails.names
     ascii = chosen_look() == "ascii"
-    last = headline(figures[-1])
-    yield f"{clean(family)}" + (f"  {names[-1]}: {last}" if last else "")
+    yield clean(family)
     ground = 1 if tails.has_reference else 0
     marks = ["%" if ascii else "█"] * ground + [glyph(i, ascii) for i in range(len(names) - ground)]
-    yield "  ".join(f"{mark} {name}" for mark, name in zip(marks, names, strict=True))
+    for mark, name, one in zip(marks, names, figures, strict=True):
+        yield f"{mark} {name}  {headline(one)}".rstrip()
     if not any(one["n_finite"] for one in figures):
         yield "no finite score"
         return

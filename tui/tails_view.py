@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .render import NONE, clean, figure, fit
+from .render import NONE, clean, decimals, figure, fit
 from .table import layout
 
 QUANTILES = ("p50", "p90", "p99", "p99.5")
@@ -86,7 +86,9 @@ def share(value: Any, wide: bool = False) -> str:
 
 def shift(value: Any) -> str:
     """A shift of medians with its sign."""
-    return NONE if value is None else f"{'+' if value >= 0 else ''}{figure(value)}"
+    if value is None:
+        return NONE
+    return f"{value:+.{decimals(value)}f}" if abs(value) < 1e5 else f"{value:+.0e}"
 
 
 def table_lines(tails: Tails, families: Sequence[str], room: int | None) -> list[str]:

@@ -69,7 +69,7 @@ def look(place: "Place", chosen: Chosen, cancel: Cancel) -> Found:
     """The tails of what is measured already. Measures nothing."""
     try:
         made = _tails(place)
-        there, lacking = made.stored([made.reference, *_wanted(chosen)])
+        there, lacking = made.stored(made.beside(_wanted(chosen)))
         from sessions.tails import Source
 
         there += [Source(path.name, path) for path in chosen.files]
@@ -100,7 +100,7 @@ def measure(place: "Place", chosen: Chosen, say: Say, cancel: Cancel) -> str:
     """Sample and score what lacks scores; why something could not be, or nothing."""
     try:
         made = _tails(place)
-        _, lacking = made.stored([made.reference, *_wanted(chosen)])
+        _, lacking = made.stored(made.beside(_wanted(chosen)))
         for count, one in enumerate(lacking, start=1):
             label = f"scoring {clean(one.name)} ({count}/{len(lacking)})"
             say(label)

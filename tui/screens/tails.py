@@ -54,6 +54,7 @@ class TailsPane(Pane):
         self.desk = TailsDesk(state, shell, self.post_message)
         self.choice = Choice()
         self._visible = False
+        self._news = ""  # what is said once the next look-up has been shown
 
     def compose(self) -> ComposeResult:
         """Legend, histograms, read-out with the table."""
@@ -164,7 +165,9 @@ class TailsPane(Pane):
     def on_tails_found(self, message: TailsFound) -> None:
         """What was looked up, if it is still what is wanted."""
         if self.desk.take(message.found):
-            self._changed()
+            self._draw()
+            self.shell.say(self._news)
+            self._news = ""
 
     def on_rows_read(self, message: RowsRead) -> None:
         """The responses behind the bin."""
@@ -179,9 +182,9 @@ class TailsPane(Pane):
 
     def on_scores_measured(self, message: ScoresMeasured) -> None:
         """It is over, well or not."""
+        self._news = f"not scored: {message.failure}" if message.failure else ""
         self.desk.measured()
         self._draw()
-        self.shell.say(f"not scored: {message.failure}" if message.failure else "")
 
     # -- what keys do ----------------------------------------------------------------------
 
