@@ -36,6 +36,11 @@ def shipped_task() -> Path:
     return Path(next(iter(spec.submodule_search_locations))) / "task"
 
 
+def shipped_wrappers() -> Path:
+    """The reward wrappers that come with the package."""
+    return shipped_task().parent / "wrappers"
+
+
 @dataclass(frozen=True)
 class Workspace:
     """The folders of one workspace. Creates nothing."""
@@ -65,6 +70,11 @@ class Workspace:
     def entry(self, identifier: str) -> Path:
         """The queue's entry of a run or job."""
         return self.queue / f"{identifier}.json"
+
+    @property
+    def wrappers(self) -> Path:
+        """Reward wrappers that the person keeps here."""
+        return self.root / "wrappers"
 
     @property
     def trash(self) -> Path:

@@ -25,6 +25,22 @@ class Bars:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A histogram with what is said over it; texts are clean."""
+
+    title: str
+    note: str
+    bars: Sequence[Bars]
+    edges: Sequence[float]
+    log: bool
+    cursor: int | None
+    look: str
+
+
+EMPTY = Picture("", "", (), (), False, None, "dark")
+
+
+@dataclass(frozen=True)
 class Options:
     """How to draw: size in cells, the count axis, and the bin under the cursor if there is one."""
 

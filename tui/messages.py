@@ -6,6 +6,7 @@ CurvesChanged -> State.curves -> Run pane.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
@@ -16,6 +17,8 @@ from .tails_work import Found, Rows
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+
+    from .launch_form import Preview
 
 
 @dataclass
@@ -115,3 +118,33 @@ class ScoresMeasured(Message):
     """The sampling of scores is over; why it failed, or nothing."""
 
     failure: str
+
+
+@dataclass
+class TrashListed(Message):
+    """What lies in the trash."""
+
+    outcome: Outcome
+
+
+@dataclass
+class Previewed(Message):
+    """What a launch form as typed would start, or which field is wrong; `number` says of when."""
+
+    number: int
+    preview: "Preview"
+
+
+@dataclass
+class WrappersFound(Message):
+    """Wrapper files that a launch can use, by where they come from."""
+
+    files: list[tuple[str, Path]]
+
+
+@dataclass
+class SourceRead(Message):
+    """A wrapper's source, or why it cannot be read."""
+
+    path: str
+    lines: list[str]

@@ -15,6 +15,7 @@ from .columns import DEFAULT_COLUMNS
 from .curves import OVERALL, Curve
 from .fields import FIELDS, Field, Run
 from .filter import Test, compile_filter
+from .launch_form import Draft
 from .order import sortable
 from .render import clean, width
 
@@ -83,6 +84,7 @@ class State:
     metric: str = "proxy"
     scope: str = OVERALL
     slots: dict[str, int] = field(default_factory=dict)
+    drafts: dict[str | None, Draft] = field(default_factory=dict)  # launch forms, by their parent
     _test: Test = field(default=lambda run: True)
     _singles: list[Row] | None = None
     _sorted: list[Row] | None = None

@@ -1,11 +1,13 @@
 """What of the tails is on screen: families, count axis, the bin under the cursor. No Textual."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
 
+from .histograms import Picture
 from .render import clean
-from .tails_text import read_out
+from .tails_text import bars, note, read_out
 from .tails_view import Tails, remarks, table_lines
 
 MOST = 6  # histograms that can be on screen at once
@@ -55,6 +57,27 @@ class Choice:
         """Read out the bins so many columns further than `bins`."""
         target = bins.start + by * len(bins)
         self.cursor_at = max(0, min(target, len(tails.edges) - 2))
+
+    def pictures(
+        self, tails: Tails, panels: Sequence[str], owners: Sequence[int], look: str
+    ) -> list[Picture]:
+        """The histograms of the families; the cursor is in one of them."""
+        return [self._picture(tails, family, owners, look, len(panels) > 1) for family in panels]
+
+    def _picture(
+        self, tails: Tails, family: str, owners: Sequence[int], look: str, several: bool
+    ) -> Picture:
+        here = family == self.family(tails)
+        finite = any(one["n_finite"] for one in tails.of(family))
+        return Picture(
+            title=("▸ " if here and several else "") + clean(family),
+            note=note(tails, family),
+            bars=bars(tails, family, owners),
+            edges=tails.edges if finite else (),
+            log=self.log,
+            cursor=self.cursor(tails) if here else None,
+            look=look,
+        )
 
     def readout(self, tails: Tails, bins: range, lacking: str, room: Room) -> list[Text]:
         """The lines under the histograms: the bin, the table, what is amiss."""

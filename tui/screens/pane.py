@@ -25,6 +25,9 @@ class Shell(Protocol):
     async def open_run(self, key: str, pane: str = "run") -> None:
         """Make `key` the open run and show it in a pane."""
 
+    def await_run(self, key: str, pane: str | None) -> None:
+        """Put the cursor on a run as soon as it is listed; with `pane`, open it there."""
+
     def work(self, group: str, work: Callable[[], Any]) -> None:
         """Do it in a thread worker, which tells what it found by posting a message to its pane."""
 

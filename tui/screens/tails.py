@@ -1,6 +1,5 @@
 """Pane 3: histograms of raw scores per family, the runs beside the reference, on one axis."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,14 +9,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
+from ..histograms import EMPTY
 from ..messages import RowsRead, ScoresMeasured, ScoresMeasuring, TailsFound
-from ..render import clean
 from ..state import State
 from ..tails_choice import MOST, Choice, Room, grid_class
 from ..tails_desk import TailsDesk
-from ..tails_text import bars, csv_text, json_text, legend, note, responses, slots
+from ..tails_text import csv_text, json_text, legend, responses, slots
 from ..tails_view import EXPLANATIONS, Tails, remarks, table_lines
-from ..widgets.histogram import EMPTY, Histogram, Picture
+from ..widgets.histogram import Histogram
 from ..widgets.lines import Lines
 from .dialogs import Ask, Reader, labelled
 from .pane import Pane, Shell
@@ -110,11 +109,11 @@ class TailsPane(Pane):
         panels = self.choice.panels(tails, self._room)
         for name in ("two", "four", "six"):
             self.query_one("#plots").set_class(name == grid_class(len(panels)), name)
-        pictures = self._pictures(tails, panels) if tails else []
+        owners = slots(tails, self.state.slots) if tails else []
+        pictures = self.choice.pictures(tails, panels, owners, self.look) if tails else []
         for number, plot in enumerate(self.query(Histogram)):
             plot.display = number < max(1, len(pictures))
             plot.show(pictures[number] if number < len(pictures) else EMPTY)
-        owners = slots(tails, self.state.slots) if tails else []
         lead = legend(tails, owners, self.look) if tails else Text(self.desk.why_nothing())
         self.query_one("#facts", Lines).show([lead])
         self._draw_readout(tails)
@@ -125,25 +124,6 @@ class TailsPane(Pane):
         readout = self.query_one("#readout", Lines)
         readout.styles.height = len(lines)
         readout.show(lines)
-
-    def _pictures(self, tails: Tails, panels: Sequence[str]) -> list[Picture]:
-        owners, here = slots(tails, self.state.slots), self.choice.family(tails)
-        found = []
-        for family in panels:
-            mark = "▸ " if family == here and len(panels) > 1 else ""
-            finite = any(one["n_finite"] for one in tails.of(family))
-            found.append(
-                Picture(
-                    mark + clean(family),
-                    note(tails, family),
-                    bars(tails, family, owners),
-                    tails.edges if finite else (),
-                    self.choice.log,
-                    self.choice.cursor(tails) if family == here else None,
-                    self.look,
-                )
-            )
-        return found
 
     def _bins(self) -> range:
         """The bins of the column under the cursor."""

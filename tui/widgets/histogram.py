@@ -1,7 +1,6 @@
 """One family's histogram: title, what is wrong with the data, bars by tui.histograms."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -9,26 +8,10 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..histograms import GROUND, Bars, Drawing, Layout, Options, arranged, draw, margin
+from ..histograms import EMPTY, GROUND, Drawing, Layout, Options, Picture, arranged, draw, margin
 from ..looks import curve_colour
 from ..plotting import AXIS, BLANK, CURSOR
 from ..render import fit, width
-
-
-@dataclass(frozen=True)
-class Picture:
-    """What a histogram shows; texts are clean."""
-
-    title: str
-    note: str
-    bars: Sequence[Bars]
-    edges: Sequence[float]
-    log: bool
-    cursor: int | None
-    look: str
-
-
-EMPTY = Picture("", "", (), (), False, None, "dark")
 
 
 class Histogram(Widget):
