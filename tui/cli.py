@@ -31,6 +31,7 @@ COMMANDS = {  # command: the module in tui.commands that holds it
     "tag": "manage",
     "add": "manage",
     "prune": "manage",
+    "tails": "tails",
     "wrapper": "checks",
     "grade": "grade",
     "grades": "grade",

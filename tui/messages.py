@@ -14,6 +14,7 @@ from textual.message import Message
 from .curves import Curve
 from .log_reading import LogPage
 from .performing import Outcome
+from .tails_work import Found, Rows
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
@@ -91,6 +92,34 @@ class Performed(Message):
 
     outcome: Outcome
     done: Callable[[Outcome], Any]
+
+
+@dataclass
+class TailsFound(Message):
+    """The tails of the chosen runs, as far as they are measured."""
+
+    found: Found
+
+
+@dataclass
+class RowsRead(Message):
+    """The responses behind a bin of a histogram."""
+
+    rows: Rows
+
+
+@dataclass
+class ScoresMeasuring(Message):
+    """How far the sampling of scores is."""
+
+    text: str
+
+
+@dataclass
+class ScoresMeasured(Message):
+    """The sampling of scores is over; why it failed, or nothing."""
+
+    failure: str
 
 
 @dataclass
