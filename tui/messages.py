@@ -18,6 +18,7 @@ from .tails_work import Found, Rows
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+    from sessions.probe import Probe
     from sessions.progress import Progress
 
     from .launch_form import Preview
@@ -188,3 +189,32 @@ class JobsChanged(Message):
     def can_replace(self, message: Message) -> bool:
         """Only the newest matters."""
         return isinstance(message, JobsChanged)
+
+
+@dataclass
+class SamplesSaid(Message):
+    """How far the sampling of a run is."""
+
+    text: str
+
+
+@dataclass
+class SamplesFound(Message):
+    """A run's samples, or why there are none."""
+
+    found: dict[str, Any] | str
+
+
+@dataclass
+class ProbeStarted(Message):
+    """The child that answers probes is there."""
+
+    probe: "Probe"
+
+
+@dataclass
+class ProbeAnswered(Message):
+    """The answer to probe `number`, or why there is none."""
+
+    number: int
+    found: dict[str, Any] | str
