@@ -76,6 +76,12 @@ def test_text_shows_every_family_and_what_is_heavy(scored: Console) -> None:
     assert " 100┤" in scored.run("tails", RUN, "--log").stdout
 
 
+def test_text_is_plain_where_nothing_else_can_be_printed(scored: Console) -> None:
+    done = scored.run("tails", RUN, "kl05-s800", PYTHONIOENCODING="ascii", COLUMNS="70")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii() and "% reference" in done.stdout and "* " + RUN in done.stdout
+
+
 def test_a_run_that_is_the_reference_is_there_once(scored: Console) -> None:
     found = json.loads(scored.run("tails", "reference", "--json").stdout)
     assert [source["name"] for source in found["sources"]] == ["reference"]
