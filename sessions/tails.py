@@ -96,6 +96,7 @@ class Tails:
                 with suppress(OSError):  # a cache that cannot be written costs only time
                     kept.parent.mkdir(parents=True, exist_ok=True)
                     write_json(kept, found)
+                self.scores.hashes.save()
         for about, source in zip(found["sources"], sources, strict=True):
             about |= {"name": source.name, "path": str(source.file)}
         return found
