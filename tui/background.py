@@ -14,9 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from sessions.evaluation_child import END_S
 
-from .messages import CannotList, CurvesChanged, Measuring, Notice, Performed, RunsChanged
+from .messages import (
+    CannotList,
+    CurvesChanged,
+    JobsChanged,
+    Measuring,
+    Notice,
+    Performed,
+    RunsChanged,
+)
 from .performing import Outcome, perform
-from .pollers import follow_logs, measure, watch_runs, write_text
+from .pollers import follow_logs, measure, watch_jobs, watch_runs, write_text
 from .render import clean
 
 if TYPE_CHECKING:
@@ -43,6 +51,7 @@ class Background:
         """Begin to list the runs and to follow the logs that are wanted."""
         self._work("list", self._list)
         self._work("follow", self._follow)
+        self._work("jobs", self._jobs)
 
     def end(self) -> None:
         """Ask every worker to end; a child that measures is ended by its worker."""
@@ -91,6 +100,10 @@ class Background:
         """Write a file, and say what became of it."""
         self._work("write", partial(self._write, path, text))
 
+    def notice(self, text: str) -> None:
+        """Say something in the status line, from any thread."""
+        self._post(Notice(clean(text)))
+
     def _post(self, message: Any) -> None:
         if not self._stop.is_set():
             self._post_message(message)
@@ -102,6 +115,13 @@ class Background:
             lambda reason: self._post(CannotList(reason)),
             self._stop,
             self._wake_list,
+        )
+
+    def _jobs(self) -> None:
+        watch_jobs(
+            self._place.workspace,
+            lambda jobs, paused: self._post(JobsChanged(jobs, paused)),
+            self._stop,
         )
 
     def _follow(self) -> None:

@@ -32,6 +32,8 @@ COMMANDS = {  # command: the module in tui.commands that holds it
     "add": "manage",
     "prune": "manage",
     "tails": "tails",
+    "samples": "samples",
+    "probe": "samples",
     "wrapper": "checks",
     "grade": "grade",
     "grades": "grade",

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 
 from .curves import Curve
+from .log_reading import LogPage
 from .performing import Outcome
 from .tails_work import Found, Rows
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+    from sessions.progress import Progress
 
     from .launch_form import Preview
 
@@ -148,3 +150,41 @@ class SourceRead(Message):
 
     path: str
     lines: list[str]
+
+
+@dataclass
+class LogRead(Message):
+    """What is on screen of a log now."""
+
+    page: LogPage
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest page matters."""
+        return isinstance(message, LogRead)
+
+
+@dataclass
+class LogCopied(Message):
+    """Lines to copy, and how many were too much."""
+
+    text: str
+    left: int
+
+
+@dataclass
+class LogFilesFound(Message):
+    """The jobs whose output can be read."""
+
+    jobs: list[tuple[str, Path]]
+
+
+@dataclass
+class JobsChanged(Message):
+    """What runs and waits, and whether the line stands still."""
+
+    jobs: "list[Progress]"
+    paused: bool
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest matters."""
+        return isinstance(message, JobsChanged)

@@ -57,7 +57,7 @@ class RunsPane(RunActions):
         """The table, a caption, and the filter's line while it is typed."""
         yield RunsTable()
         yield Lines(id="caption")
-        yield FilterLine(self.keep_filter)
+        yield FilterLine(self.keep_filter, "state=running dune.kl>5 or !(name~^kl)")
 
     def on_mount(self) -> None:
         """Nothing to wait for: the rows come by update."""
