@@ -25,6 +25,7 @@ from .scores import ScoreFiles
 from .task import Task
 
 FORMAT = 1
+MADE_BY = 2  # goes up when the same files would give another document
 REFERENCE = "reference"
 MOST = 9  # score files on one axis, the reference included
 _INVALID = 3  # the child's exit code for a file that does not hold what it must
@@ -96,6 +97,7 @@ class Tails:
                 with suppress(OSError):  # a cache that cannot be written costs only time
                     kept.parent.mkdir(parents=True, exist_ok=True)
                     write_json(kept, found)
+                self.scores.hashes.save()
         for about, source in zip(found["sources"], sources, strict=True):
             about |= {"name": source.name, "path": str(source.file)}
         return found
@@ -105,7 +107,7 @@ class Tails:
             contents = [self.scores.hashes.of(source.file) for source in sources]
         except OSError as error:
             raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
-        parts = json.dumps([FORMAT, with_reference, *contents])
+        parts = json.dumps([MADE_BY, with_reference, *contents])
         return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
     def _computed(

@@ -98,12 +98,18 @@ def test_counts_are_numpys_histogram(recorded: dict[str, Path], document: dict[s
 
 def test_dune_and_ember_stand_out_under_the_best_proxy_run(document: dict[str, Any]) -> None:
     shifts = {
-        family: found[1]["beside_reference"]["median_shift"]
+        family: found[1]["beside_reference"]["median_shift"]["value"]
         for family, found in document["families"].items()
     }
     assert sorted(shifts, key=lambda family: -shifts[family])[:2] == ["dune", "ember"]
     assert shifts["ember"] > 2 * max(shifts[f] for f in ("anvil", "birch", "cobalt", "fjord"))
     assert document["families"]["dune"][0]["tail"] == HEAVY
+
+
+def test_a_shift_has_an_interval(document: dict[str, Any]) -> None:
+    for found in document["families"].values():
+        shift = found[1]["beside_reference"]["median_shift"]
+        assert shift["low"] < shift["value"] < shift["high"] < 1.2 * shift["low"]
 
 
 def test_samples_come_as_the_trainer_draws_them() -> None:

@@ -77,7 +77,7 @@ def test_the_document_has_what_its_readers_use(bench: Bench) -> None:
     for family, (reference, run) in found["families"].items():
         assert sum(run["counts"]) == run["n"] == 2000
         assert reference["beside_reference"] is None
-        shift = run["beside_reference"]["median_shift"]
+        shift = run["beside_reference"]["median_shift"]["value"]
         assert (shift > 10) == (family in ("dune", "ember"))
 
 

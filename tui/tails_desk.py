@@ -28,6 +28,7 @@ class TailsDesk:
         self._measuring: Cancel | None = None
         self.files: tuple[Path, ...] = ()
         self.progress = ""
+        self.reading = False  # the responses behind a bin
 
     def chosen(self) -> Chosen:
         """The open and marked runs, and the files from elsewhere."""
@@ -122,16 +123,21 @@ class TailsDesk:
             self._measuring.set()
         return self._measuring is not None
 
-    def read_rows(self, family: str, bins: range) -> None:
-        """Read the responses behind some bins, the runs' first; a RowsRead comes of it."""
+    def read_rows(self, family: str, bins: range) -> bool:
+        """Read the responses behind some bins, the runs' first; a RowsRead comes of it.
+
+        False if there is nothing to read, or something is being read.
+        """
         from sessions.tails import Bin
 
         tails, found = self.tails, self.found
-        if not tails or not tails.edges or found is None:
-            return
+        if not tails or not tails.edges or found is None or self.reading:
+            return False
+        self.reading = True
         part = Bin(family, *bin_range(tails, bins), closed=bins.stop == len(tails.edges) - 1)
         title = f"{clean(family)} {bin_words(tails, bins)}"
         ground = int(tails.has_reference)
         sources = [*found.sources[ground:], *found.sources[:ground]]
         work = partial(read_rows, sources, title, part, self._cancel())
         self._shell.work("rows", lambda: self._post(RowsRead(work())))
+        return True

@@ -1,6 +1,7 @@
 """What `rlhf-tui tails` does: measure what lacks scores, compute, print."""
 
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterator
 from functools import partial
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from .acting import acting, emit, find_all
 from .exits import CommandError, Exit
 from .histograms import GROUND, Bars, Options, as_text, draw
-from .looks import chosen_look
 from .measuring import reporting
 from .place import Place
 from .plotting import glyph
@@ -47,7 +47,8 @@ def report(place: Place, asked: Asked, as_json: bool) -> None:
             document = made.document(sources, with_reference=not asked.alone)
         except EvaluationError as error:
             raise CommandError(Exit.UNABLE, str(error)) from error
-        emit(as_json, document, _lines(Tails(document), asked.log))
+        lines = _lines(Tails(document), asked.log)
+        emit(as_json, document, map(ascii_only, lines) if _plain_stdout() else lines)
 
 
 def _sources(place: Place, made: "kept.Tails", asked: Asked) -> "list[kept.Source]":
@@ -78,9 +79,8 @@ def _lines(tails: Tails, log: bool) -> Iterator[str]:
     columns = shutil.get_terminal_size().columns
     for family in tails.families:
         yield from _picture(tails, family, log, min(MOST_WIDTH, columns))
+        yield from table_lines(tails, [family], columns)
         yield ""
-    yield from table_lines(tails, tails.families, columns)
-    yield ""
     yield "n scores; ±, []: 95 % by prompt; ratio: (p99.5 - p50)/IQR; >ref: share beyond the"
     yield "reference's p99.5; shift: of the median, in IQRs of the reference. Single seed."
     for line in (*remarks(tails, tails.families), *(f"not read: {x}" for x in tails.bad_lines())):
@@ -89,7 +89,7 @@ def _lines(tails: Tails, log: bool) -> Iterator[str]:
 
 def _picture(tails: Tails, family: str, log: bool, width: int) -> Iterator[str]:
     figures, names = tails.of(family), tails.names
-    ascii = chosen_look() == "ascii"
+    ascii = _plain_stdout()
     yield clean(family)
     ground = 1 if tails.has_reference else 0
     marks = ["%" if ascii else "█"] * ground + [glyph(i, ascii) for i in range(len(names) - ground)]
@@ -101,4 +101,9 @@ def _picture(tails: Tails, family: str, log: bool, width: int) -> Iterator[str]:
     slots = [GROUND] * ground + list(range(len(names) - ground))
     bars = [Bars(slot, one["counts"]) for slot, one in zip(slots, figures, strict=True)]
     lines = as_text(draw(bars, tails.edges, Options(width, HEIGHT, log, ascii)))
-    yield from map(ascii_only, lines) if ascii else lines
+    yield from lines
+
+
+def _plain_stdout() -> bool:
+    """Whether nothing but ASCII can be printed."""
+    return "utf" not in (sys.stdout.encoding or "").lower()

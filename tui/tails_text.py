@@ -1,6 +1,7 @@
 """The Tails pane's lines: legend, what the cursor reads out, responses, files to write."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from rich.text import Text
 
@@ -14,6 +15,7 @@ from .table import layout, to_csv
 from .tails_view import QUANTILES, Tails, headline, not_finite
 from .tails_work import Rows
 
+ENDS = ("", ".low", ".high")  # of a figure's columns in a CSV
 NO_RUN = "No run is open. Choose one in Runs (1) and press enter, or press o for a score file."
 
 
@@ -114,19 +116,22 @@ def _table(shown: Sequence[dict[str, object]]) -> list[str]:
 def csv_text(tails: Tails) -> str:
     """A line for every family and source: figures with their intervals."""
     head = ["family", "run", "n", "n_finite", "nan", "pos_inf", "neg_inf", "missing"]
-    spread = [f"{name}{end}" for name in (*QUANTILES, "ratio") for end in ("", ".low", ".high")]
-    beside = ["above_ref_p99.5", "median_shift"]
+    spread = [f"{name}{end}" for name in (*QUANTILES, "ratio") for end in ENDS]
+    beside = [f"{name}{end}" for name in ("above_ref_p99.5", "median_shift") for end in ENDS]
     lines = []
     for family in tails.families:
         for name, one in zip(tails.names, tails.of(family), strict=True):
             values = [*(one["quantiles"][key] for key in QUANTILES), one["tail_ratio"]]
-            flat = [value[key] for value in values for key in ("value", "low", "high")]
-            relation = one["beside_reference"] or {"above_p99_5": None, "median_shift": None}
-            above = relation["above_p99_5"] or {"value": None}
+            relation = one["beside_reference"] or {}
+            beyond = _flat([relation.get(key) for key in ("above_p99_5", "median_shift")])
             counts = [one[key] for key in head[2:]]
-            ends = [one["max"], above["value"], relation["median_shift"]]
-            lines.append([clean(family), name, *counts, *flat, *ends])
+            lines.append([clean(family), name, *counts, *_flat(values), one["max"], *beyond])
     return to_csv([*head, *spread, "max", *beside], lines)
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    """Value, low and high of each figure; nothing of one that is withheld."""
+    return [(value or {}).get(key) for value in values for key in ("value", "low", "high")]
 
 
 def json_text(tails: Tails) -> str:

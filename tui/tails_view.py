@@ -88,7 +88,8 @@ def shift(value: Any) -> str:
     """A shift of medians with its sign."""
     if value is None:
         return NONE
-    return f"{value:+.{decimals(value)}f}" if abs(value) < 1e5 else f"{value:+.0e}"
+    moved = value["value"]
+    return f"{moved:+.{decimals(moved)}f}" if abs(moved) < 1e5 else f"{moved:+.0e}"
 
 
 def table_lines(tails: Tails, families: Sequence[str], room: int | None) -> list[str]:
@@ -154,7 +155,8 @@ def headline(one: dict[str, Any] | None) -> str:
     if beside["above_p99_5"]:
         parts.append(f"{share(beside['above_p99_5'])} > ref p99.5")
     if beside["median_shift"] is not None:
-        parts.append(f"{shift(beside['median_shift'])} IQR")
+        between = interval(beside["median_shift"], wide=False).partition("±")
+        parts.append(f"{shift(beside['median_shift'])}{between[1]}{between[2]} IQR")
     return ", ".join(parts)
 
 

@@ -5,18 +5,24 @@ from typing import Any
 
 import numpy as np
 
-from .tail_figures import ENOUGH, Clusters, Scores
+from .tail_figures import ENOUGH, MOST_DRAWN, Clusters, Scores, bootstrap, interval
 
 Z = 1.959964  # of a 95 % interval
 TOP = 0.01  # share of the highest scores whose gold is looked at
 
 
-def beside(scores: Scores, prompts: Clusters | None, reference: Scores) -> dict[str, Any] | None:
+def beside(
+    scores: Scores,
+    prompts: Clusters | None,
+    reference: Scores,
+    reference_prompts: Clusters | None = None,
+) -> dict[str, Any] | None:
     """What of `scores` [N] lies beyond the reference's tail; None where either is empty.
 
     `above_p99_5`, `above_max`: shares of the scores beyond the reference's quantiles, with 95 %
     intervals for which prompts, not samples, are counted and the quantile is taken as known.
-    `median_shift`: of the medians, in IQRs of the reference; null where that IQR is 0.
+    `median_shift`: of the medians, in IQRs of the reference, with an interval from a bootstrap
+    of both; null where that IQR is 0.
     """
     if not len(scores) or not len(reference):
         return None
@@ -24,12 +30,31 @@ def beside(scores: Scores, prompts: Clusters | None, reference: Scores) -> dict[
     with np.errstate(over="ignore", invalid="ignore"):
         low, middle, high, top = np.quantile(reference, [0.25, 0.5, 0.75, 0.995]).tolist()
         shift = (float(np.median(scores)) - middle) / (high - low) if high > low else math.nan
+    between = (math.nan, math.nan)
+    if math.isfinite(shift) and max(len(scores), len(reference)) <= MOST_DRAWN:
+        between = _shift_interval((scores, prompts), (reference, reference_prompts))
     known = len(reference) >= ENOUGH
     return {
         "above_p99_5": _share(scores > top, trials) if known else None,
         "above_max": _share(scores > reference.max(), trials),
-        "median_shift": shift if math.isfinite(shift) else None,
+        "median_shift": _known(shift, *between) if math.isfinite(shift) else None,
     }
+
+
+def _known(value: float, low: float, high: float) -> dict[str, float | None]:
+    known = math.isfinite(low) and math.isfinite(high)
+    return {"value": value, "low": low if known else None, "high": high if known else None}
+
+
+def _shift_interval(
+    run: tuple[Scores, Clusters | None], reference: tuple[Scores, Clusters | None]
+) -> tuple[float, float]:
+    ours, theirs = (
+        bootstrap(np.sort(scores), scores, prompts, seed)
+        for seed, (scores, prompts) in enumerate((run, reference))
+    )
+    with np.errstate(all="ignore"):
+        return interval((ours["p50"] - theirs["p50"]) / (theirs["high"] - theirs["low"]))
 
 
 def _share(hits: "np.ndarray[Any, np.dtype[np.bool_]]", trials: int) -> dict[str, float]:

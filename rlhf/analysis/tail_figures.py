@@ -31,7 +31,7 @@ def figures(scores: Scores, clusters: Clusters | None, seed: int = 0) -> dict[st
     not exist; `why` says which and why.
     """
     ordered = np.sort(scores)
-    drawn = _bootstrap(ordered, scores, clusters, seed) if 1 < len(scores) <= MOST_DRAWN else None
+    drawn = bootstrap(ordered, scores, clusters, seed) if 1 < len(scores) <= MOST_DRAWN else None
     values = _values(ordered)
     enough = len(scores) >= ENOUGH
     shown = {name: _shown(name, values, drawn, enough) for name in (*QUANTILES, "tail_ratio")}
@@ -64,7 +64,7 @@ def _values(ordered: Scores) -> dict[str, float]:
     return {**values, **ends, "iqr": iqr, "tail_ratio": ratio}
 
 
-def _bootstrap(
+def bootstrap(
     ordered: Scores, scores: Scores, clusters: Clusters | None, seed: int
 ) -> dict[str, Scores]:
     """Each figure of DRAWS samples [DRAWS] in which whole prompts are drawn with replacement."""
@@ -123,12 +123,12 @@ def _shown(
 ) -> dict[str, float | None]:
     if not enough and name in (*HIGH, "tail_ratio"):
         return {"value": None, "low": None, "high": None}
-    interval = (math.nan, math.nan) if drawn is None else _interval(drawn[name])
-    low, high = interval
+    low, high = (math.nan, math.nan) if drawn is None else interval(drawn[name])
     return {"value": _finite(values[name]), "low": _finite(low), "high": _finite(high)}
 
 
-def _interval(drawn: Scores) -> tuple[float, float]:
+def interval(drawn: Scores) -> tuple[float, float]:
+    """The 95 % interval of a figure's draws; NaN unless every draw has the figure."""
     kept = drawn[np.isfinite(drawn)]
     if len(kept) < len(drawn):  # a bound from the draws that happened to have one would mislead
         return math.nan, math.nan

@@ -165,7 +165,9 @@ def _family(
     found = [one(group, edges, seed) for group in groups]
     if reference:
         for group, figure in zip(groups[1:], found[1:], strict=True):
-            figure["beside_reference"] = beside(group.finite, group.prompts, groups[0].finite)
+            figure["beside_reference"] = beside(
+                group.finite, group.prompts, groups[0].finite, groups[0].prompts
+            )
     return found
 
 

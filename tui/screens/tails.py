@@ -151,6 +151,10 @@ class TailsPane(Pane):
 
     def on_rows_read(self, message: RowsRead) -> None:
         """The responses behind the bin."""
+        self.desk.reading = False
+        self.shell.say("")
+        if not self._visible:
+            return
         rows = message.rows
         body = Text(rows.failure) if rows.failure else responses(rows)
         self.app.push_screen(Reader(rows.title, body))
@@ -197,8 +201,8 @@ class TailsPane(Pane):
             await self.shell.open_run(keys[place], "tails")
 
     def action_rows(self) -> None:
-        if self.tails:
-            self.desk.read_rows(self.choice.family(self.tails), self._bins())
+        if self.tails and self.desk.read_rows(self.choice.family(self.tails), self._bins()):
+            self.shell.say("reading the responses")
 
     def action_measure(self) -> None:
         self.shell.say(self.desk.measure())
