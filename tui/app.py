@@ -239,7 +239,8 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
 
     def _follow_chosen(self) -> None:
         folders = self.state.folders
-        self.background.follow({key: folders[key] / LOG_NAME for key in self.state.overlaid()})
+        shown = [key for key in self.state.overlaid() if key in folders]
+        self.background.follow({key: folders[key] / LOG_NAME for key in shown})
         self.state.forget_curves()
 
     def on_notice(self, message: Notice) -> None:

@@ -14,6 +14,7 @@ from textual.message import Message
 from .curves import Curve
 from .log_reading import LogPage
 from .performing import Outcome
+from .root_kl import Found as FrontierPoints
 from .tails_work import Found, Rows
 
 if TYPE_CHECKING:
@@ -218,3 +219,11 @@ class ProbeAnswered(Message):
 
     number: int
     found: dict[str, Any] | str
+
+
+@dataclass
+class FrontierFound(Message):
+    """Evaluated checkpoints of the runs `keys`, and best-of-n."""
+
+    keys: tuple[str, ...]
+    found: FrontierPoints

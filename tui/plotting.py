@@ -27,6 +27,7 @@ class Series:
     slot: int
     xs: Sequence[float]
     ys: Sequence[float | None]
+    line: bool = True  # else each point is a glyph of its own
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,9 @@ class _Canvas:
         widest = GAP * _median_step(series.xs)
         for x, y in thinned(series):
             place = self._place(x_axis, y_axis, x, y)
-            if place is None:
+            if place is not None and not series.line:
+                self._glyph(place, series.slot)
+            elif place is None:
                 self._mark_nonfinite(series, x_axis, x, y)
             elif before is None or last_x is None or x - last_x > widest:
                 self._dot(*place, series.slot)
@@ -141,8 +144,11 @@ class _Canvas:
             before, last_x = place, x
             end = place or end
         if end is not None:
-            cell = (end[0] // self._across, end[1] // self._down)
-            self._over[cell] = (glyph(series.slot, self._ascii), series.slot)
+            self._glyph(end, series.slot)
+
+    def _glyph(self, place: tuple[int, int], slot: int) -> None:
+        cell = (place[0] // self._across, place[1] // self._down)
+        self._over[cell] = (glyph(slot, self._ascii), slot)
 
     def _place(
         self, x_axis: Axis, y_axis: Axis, x: float, y: float | None

@@ -17,10 +17,11 @@ from ..compare import difference_lines
 from ..curves import METRICS, OVERALL
 from ..fields import FIELDS, Run
 from ..legend import facts_line, legend_lines
-from ..messages import Chosen, ConfigsRead
+from ..messages import Chosen, ConfigsRead, FrontierFound
 from ..plotting import Series
 from ..pollers import read_configs
 from ..readout import curves_csv, read_out
+from ..root_kl_desk import RootKL
 from ..state import State, differences
 from ..widgets.lines import Lines
 from ..widgets.plot import Plot
@@ -46,6 +47,8 @@ class RunPane(RunActions):
         Binding("V", "scope(-1)", "family back", tooltip="Previous family"),
         Binding("z", "zoom", "one/all", tooltip="One plot large, or as many as there is room for"),
         Binding("L", "log", "log axis", tooltip="Value axis logarithmic or linear"),
+        Binding("K", "root", "root KL", tooltip="Proxy against root KL, or metrics by step"),
+        Binding("e", "measure", "evaluate", tooltip="Evaluate the checkpoints that are not yet"),
         Binding("left,h", "cursor(-1)", "back", tooltip="Read the row before"),
         Binding("right,l", "cursor(1)", "on", tooltip="Read the next row"),
         Binding("shift+left,pageup", "cursor(-10)", "ten back", tooltip="Read ten rows before"),
@@ -73,6 +76,7 @@ class RunPane(RunActions):
         self._log = False
         self._alone = False
         self._at: float | None = None  # None follows the newest row
+        self._root = RootKL(state, shell, self.post_message)
 
     def compose(self) -> ComposeResult:
         """Facts, plots, read-out."""
@@ -111,14 +115,19 @@ class RunPane(RunActions):
 
     def panels(self) -> list[tuple[str, str]]:
         """(metric, scope) of each plot that is shown."""
-        metric, scope = self.state.metric, self.state.scope
+        metric, scope = "proxy" if self._root.on else self.state.metric, self.state.scope
         # the terminal's size: a pane's own is nothing while it is being laid out
         room = self.app.size
         if scope == EACH:
             if room.width >= ROOM_FOR_SIX[0] and room.height >= ROOM_FOR_SIX[1]:
                 return [(metric, family) for family in FAMILIES]
             return [(metric, OVERALL)]
-        if self._alone or room.width < ROOM_FOR_FOUR[0] or room.height < ROOM_FOR_FOUR[1]:
+        if (
+            self._alone
+            or self._root.on
+            or room.width < ROOM_FOR_FOUR[0]
+            or room.height < ROOM_FOR_FOUR[1]
+        ):
             return [(metric, scope)]
         return [(m, scope) for m in METRICS if scope == OVERALL or METRICS[m][2]]
 
@@ -138,6 +147,9 @@ class RunPane(RunActions):
 
     def _fill(self, plot: Plot, panel: tuple[str, str], shown: Sequence[str]) -> None:
         metric, scope = panel
+        if self._root.on:
+            plot.show(*self._root.plot(scope, shown), self._log, None, self.look)
+            return
         series = []
         for key in reversed(shown):  # the open run is drawn last, on top
             curve = self.state.curves.get(key)
@@ -152,6 +164,12 @@ class RunPane(RunActions):
     def _legend(self, shown: Sequence[str]) -> None:
         facts, readout = self.query_one("#facts", Lines), self.query_one("#readout", Lines)
         facts.show([facts_line(self.state, shown[0])] if shown else [Text(NOTHING_OPEN)])
+        if self._root.on:
+            self._root.look(shown)
+            told = self._root.lines(shown, self.panels()[0][1], self.app.size)
+            readout.styles.height = len(told)
+            readout.show(told)
+            return
         lines = self._read_out(self.app.size.width) if shown else []
         most = max(2, self.app.size.height // 3)
         if len(lines) > most:
@@ -168,6 +186,8 @@ class RunPane(RunActions):
         if not state.overlaid():
             return "no run is open"
         bad = sum(curve.bad_lines for curve in state.curves.values())
+        if self._root.on:
+            return f"proxy against root KL, {state.scope}  K back to steps"
         parts = [f"{state.metric}, {state.scope}", "log" if self._log else "linear"]
         parts.append("no row yet" if at is None else f"step {at:g}")
         if self._at is None and at is not None:
@@ -200,6 +220,18 @@ class RunPane(RunActions):
         if self.state.scope != OVERALL and not METRICS[self.state.metric][2]:
             self.state.metric = "proxy"
         self._changed()
+
+    def action_root(self) -> None:
+        self._root.on = not self._root.on
+        self._changed()
+
+    def action_measure(self) -> None:
+        self.shell.say(self._root.measure())
+
+    def on_frontier_found(self, message: FrontierFound) -> None:
+        """Evaluated checkpoints and best-of-n."""
+        self._root.take(message)
+        self.update()
 
     def action_zoom(self) -> None:
         self._alone = not self._alone
@@ -264,6 +296,8 @@ class RunPane(RunActions):
         await self.app.push_screen(Ask("write the curves to", "curves.csv", hint), self._write)
 
     def _write(self, name: str | None) -> None:
-        if name is not None:
+        if name is not None and self._root.on:
+            self.shell.write(Path(name), self._root.csv())
+        elif name is not None:
             text = curves_csv(self.state, self.state.overlaid())
             self.shell.write(Path(name), text)

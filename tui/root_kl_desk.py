@@ -1,0 +1,121 @@
+"""The Run pane's view of reward against root-KL: asks for the points, hands out plots and lines."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+from textual.geometry import Size
+
+from rlhf.vocab import FAMILIES
+
+from .curves import OVERALL, Curve
+from .looks import curve_colour
+from .messages import FrontierFound
+from .plotting import Series, glyph
+from .pollers import measure
+from .render import clean
+from .root_kl import BEST_OF_N, TITLE, Found, csv_text, look, series_of, table_lines, trajectory
+from .state import State
+from .tails_work import Cancel
+
+if TYPE_CHECKING:
+    from .screens.pane import Shell
+
+SCOPES = (OVERALL, *FAMILIES)
+
+
+class RootKL:
+    """Which points are shown, and what is still looked for."""
+
+    def __init__(self, state: State, shell: "Shell", post: Callable[[Any], Any]) -> None:
+        self._state, self._shell, self._post = state, shell, post
+        self._asked: tuple[str, ...] | None = None
+        self._found: Found | None = None
+        self._measuring = False
+        self.on = False
+
+    def look(self, shown: Sequence[str], anew: bool = False) -> None:
+        """Look up the points of these runs, if they are not those at hand."""
+        keys = tuple(shown)
+        if keys == self._asked and not anew:
+            return
+        if keys != self._asked:
+            self._found = None
+        self._asked = keys
+        runs = {key: self._state.folders[key] for key in keys if key in self._state.folders}
+        place, cancel = self._shell.place, Cancel(self._shell.background.stopping)
+
+        def work() -> None:
+            with self._shell.background.held():
+                found = look(place, runs, SCOPES, cancel)
+            self._post(FrontierFound(keys, found))
+
+        self._shell.work("frontier", work)
+
+    def take(self, message: FrontierFound) -> None:
+        """Points that were looked up."""
+        if message.keys == self._asked:
+            self._found = message.found
+
+    def measure(self) -> str:
+        """Evaluate what is not yet; what to say if that cannot be."""
+        if self._shell.place.read_only:
+            return "--read-only: nothing is evaluated"
+        if self._measuring:
+            return "already evaluating"
+        if self._found is None or not self._found.lacking:
+            return "nothing to evaluate" if self._found else "K looks for the checkpoints first"
+        self._measuring = True
+        place, lacking, stop = (
+            self._shell.place,
+            list(self._found.lacking),
+            Cancel(self._shell.background.stopping),
+        )
+        keys = self._asked or ()
+
+        def work() -> None:
+            with self._shell.background.held():
+                measure(place.evaluations(), lacking, self._shell.background.notice, stop)
+            self._measuring = False
+            self._asked = None
+            runs = {key: self._state.folders[key] for key in keys if key in self._state.folders}
+            self._post(FrontierFound(keys, look(place, runs, SCOPES, stop)))
+
+        self._shell.work("evaluate", work)
+        return f"evaluating {len(lacking)} checkpoints ..."
+
+    def plot(self, scope: str, shown: Sequence[str]) -> tuple[str, str, list[Series]]:
+        """Title, unit and series of a scope."""
+        found = self._found or Found()
+        series = [series_of(found.best.get(scope) or [], BEST_OF_N, line=True)]
+        for key in reversed(shown):
+            xs, ys, _ = trajectory(self._state.curves.get(key, Curve()), scope)
+            slot = self._state.slots[key]
+            series.append(Series(slot, xs, ys))
+            points = (found.points.get(scope) or {}).get(key) or []
+            series.append(series_of(points, slot, line=False))
+        title = "proxy" if scope == OVERALL else f"{scope} proxy"
+        return title, f"  RM score, by {TITLE}", [one for one in series if one.xs]
+
+    def lines(self, shown: Sequence[str], scope: str, room: Size) -> list[Text]:
+        """A legend, then the evaluated points as far as there is room."""
+        legend = Text("  ")
+        for key in shown:
+            slot = self._state.slots[key]
+            mark = glyph(slot, False)
+            legend.append(
+                f"{mark} {clean(self._state.runs[key]['name'])}  ", curve_colour(slot, "dark")
+            )
+        legend.append(f"{glyph(BEST_OF_N, False)} best of n from the reference, ")
+        legend.append("KL by its bound log n - (n-1)/n")
+        if self._found is None:
+            return [legend, Text("  looking for evaluated checkpoints, sampling best of n ...")]
+        left_out = sum(trajectory(self._state.curves.get(key, Curve()), scope)[2] for key in shown)
+        names = {key: clean(self._state.runs[key]["name"]) for key in shown}
+        table = table_lines(self._found, scope, names, left_out, room.width)
+        return [legend, *(Text(f"  {line}") for line in table[: max(3, room.height // 3)])]
+
+    def csv(self) -> str:
+        """All points."""
+        names = {key: run["name"] for key, run in self._state.runs.items()}
+        return csv_text(self._found or Found(), names)
