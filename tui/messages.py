@@ -159,3 +159,10 @@ class JobsChanged(Message):
     def can_replace(self, message: Message) -> bool:
         """Only the newest matters."""
         return isinstance(message, JobsChanged)
+
+
+@dataclass
+class LossesFound(Message):
+    """What an action that is being confirmed would lose, found in the runs' folders."""
+
+    lines: list[str]
