@@ -37,9 +37,7 @@ def test_an_operator_launches_follows_stops_and_comes_back(
         assert (lab.folder(first) / "wrapper.py").read_text() == WRAPPER
         assert {row["kl_coef"] for row in lab.listed().values()} == {0.1, 0.3}
 
-        terminal.press("1")
-        terminal.sees("running")
-        terminal.press("X")
+        terminal.press("1", "X")
         terminal.sees("Stop", "y does it")
         terminal.press("y")
         lab.until(first, "stopped")
@@ -81,7 +79,7 @@ def test_a_dashboard_that_ends_in_the_middle_of_an_action(
         terminal.press("/", f"id={run}", "enter")
         _begin(terminal, action)
         if ENDS[how] is None:
-            terminal.press("q")
+            terminal.press("\x11" if action == "launch" else "q")  # ctrl+q: the form takes letters
         else:
             terminal.signal(ENDS[how])
         terminal.wait(10)
