@@ -106,6 +106,16 @@ class Workspace:
         return self.cache / EVAL_DIR
 
     @property
+    def scores(self) -> Path:
+        """Sampled and scored responses, one file a content hash, each with its receipt."""
+        return self.cache / "scores"
+
+    @property
+    def tails(self) -> Path:
+        """Tail statistics of sets of score files, one file a content hash."""
+        return self.cache / "tails"
+
+    @property
     def hashes(self) -> Path:
         """sha256 of files already hashed, valid while their size, time and inode stand."""
         return self.cache / "hashes.json"

@@ -6,7 +6,8 @@ Nothing here touches a widget: what is found is posted, and the app's handlers c
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,8 +44,8 @@ class Background:
         self.stopping = self._stop = threading.Event()
         self._wake_list, self._wake_logs = threading.Event(), threading.Event()
         self._followed: Mapping[str, Path] = {}
-        self._nothing_measured = threading.Event()
-        self._nothing_measured.set()
+        self._held = 0  # blocks in which a child is at work
+        self._free = threading.Condition()
 
     def start(self) -> None:
         """Begin to list the runs and to follow the logs that are wanted."""
@@ -61,7 +62,20 @@ class Background:
     def end_now(self) -> None:
         """End without an event loop: back only when no child is left behind."""
         self.end()
-        self._nothing_measured.wait(2 * END_S)
+        with self._free:
+            self._free.wait_for(lambda: not self._held, 2 * END_S)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A block of a worker that ends its own child: `end_now` waits for it."""
+        with self._free:
+            self._held += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._held -= 1
+                self._free.notify_all()
 
     def follow(self, logs: Mapping[str, Path]) -> None:
         """Follow these logs, by run id, and no others."""
@@ -127,11 +141,8 @@ class Background:
         from sessions.runfiles import has_policy
 
         folders = [pair for pair in folders if has_policy(pair[1])]
-        self._nothing_measured.clear()
-        try:
+        with self.held():
             failures = measure(self._place.evaluations(), folders, say, self._stop)
-        finally:
-            self._nothing_measured.set()
         if failures:
             self._post(Notice(f"not measured: {failures[0]}"))
 

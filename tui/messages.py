@@ -14,9 +14,11 @@ from textual.message import Message
 from .curves import Curve
 from .log_reading import LogPage
 from .performing import Outcome
+from .tails_work import Found, Rows
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+    from sessions.probe import Probe
     from sessions.progress import Progress
 
     from .launch_form import Preview
@@ -94,6 +96,34 @@ class Performed(Message):
 
 
 @dataclass
+class TailsFound(Message):
+    """The tails of the chosen runs, as far as they are measured."""
+
+    found: Found
+
+
+@dataclass
+class RowsRead(Message):
+    """The responses behind a bin of a histogram."""
+
+    rows: Rows
+
+
+@dataclass
+class ScoresMeasuring(Message):
+    """How far the sampling of scores is."""
+
+    text: str
+
+
+@dataclass
+class ScoresMeasured(Message):
+    """The sampling of scores is over; why it failed, or nothing."""
+
+    failure: str
+
+
+@dataclass
 class TrashListed(Message):
     """What lies in the trash."""
 
@@ -166,3 +196,31 @@ class LossesFound(Message):
     """What an action that is being confirmed would lose, found in the runs' folders."""
 
     lines: list[str]
+
+
+class SamplesSaid(Message):
+    """How far the sampling of a run is."""
+
+    text: str
+
+
+@dataclass
+class SamplesFound(Message):
+    """A run's samples, or why there are none."""
+
+    found: dict[str, Any] | str
+
+
+@dataclass
+class ProbeStarted(Message):
+    """The child that answers probes is there."""
+
+    probe: "Probe"
+
+
+@dataclass
+class ProbeAnswered(Message):
+    """The answer to probe `number`, or why there is none."""
+
+    number: int
+    found: dict[str, Any] | str

@@ -8,6 +8,7 @@ from .screens.logs import LogsPane
 from .screens.pane import Pane, Shell
 from .screens.run import RunPane
 from .screens.runs import RunsPane
+from .screens.tails import TailsPane
 from .state import State
 
 
@@ -24,6 +25,7 @@ class PaneKind:
 PANES = (
     PaneKind("1", "runs", "Runs", RunsPane),
     PaneKind("2", "run", "Run", RunPane),
+    PaneKind("3", "tails", "Tails", TailsPane),
     PaneKind("4", "logs", "Logs", LogsPane),
     PaneKind("6", "jobs", "Jobs", JobsPane),
 )

@@ -19,6 +19,7 @@ from ..widgets.choices import Choice
 from .dialogs import Ask, Confirm, Picker, Told
 from .launch import LaunchScreen
 from .pane import Pane
+from .samples import SamplesScreen
 
 ENDED_EARLY = ("stopped", "failed", "lost")
 SHOWN = 8  # runs that a confirmation names one by one
@@ -56,6 +57,9 @@ class RunActions(Pane):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "new", "new run", tooltip="Launch runs; starts from this run's settings"),
         Binding("N", "clone", "clone", tooltip="Launch a run like this one, with changes"),
+        Binding(
+            "x", "samples", "samples", tooltip="What the run says, and which tokens it favours"
+        ),
         Binding("t", "note", "note, tag", tooltip="A note, or +tag and -tag"),
         Binding("r", "resume", "resume", tooltip="Go on from the last checkpoint"),
         Binding("R", "replay", "replay", tooltip="Run it again and compare the bytes"),
@@ -181,6 +185,14 @@ class RunActions(Pane):
 
         choices = [Choice(clean(str(key)), clean(str(key))) for key in ids]
         await self.app.push_screen(Picker("bring back from the trash", choices), chosen)
+
+    async def action_samples(self) -> None:
+        if not (runs := self.targets()):
+            self.shell.say("no run to look at")
+            return
+        key = runs[0]["id"]
+        screen = SamplesScreen(self.shell, runs[0]["name"], self.state.folders[key])
+        await self.app.push_screen(screen)
 
     # -- launching -------------------------------------------------------------------------
 

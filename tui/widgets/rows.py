@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.text import Text
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
@@ -24,15 +25,16 @@ class Rows(Widget, can_focus=True):
         super().__init__(id=id)
         self._head = self._empty = ""
         self._keys: list[str] = []
-        self._lines: list[str] = []
+        self._lines: list[Text] = []
         self._at = self._from = 0
 
-    def show(self, head: str, rows: Sequence[tuple[str, str]], empty: str) -> None:
-        """Show (key, line) rows; `empty` where there is none."""
+    def show(self, head: str, rows: Sequence[tuple[str, str | Text]], empty: str) -> None:
+        """Show (key, line) rows, a Text being clean already; `empty` where there is none."""
         shown = (self._head, self._keys, self._lines, self._empty)
         here = self.current
         self._head, self._empty = head, empty
-        self._keys, self._lines = [key for key, _ in rows], [clean(line) for _, line in rows]
+        self._keys = [key for key, _ in rows]
+        self._lines = [one if isinstance(one, Text) else Text(clean(one)) for _, one in rows]
         if here in self._keys:
             self._at = self._keys.index(here)
         if shown != (self._head, self._keys, self._lines, self._empty):
@@ -79,12 +81,15 @@ class Rows(Widget, can_focus=True):
         if width < 1:
             return Strip.blank(0)
         if y == 0:
-            text, name = f" {self._head}", "head"
-        elif number < len(self._lines):
-            here = number == self._at
-            text = f"{'>' if here else ' '}{self._lines[number]}"
-            name = "cursor" if here else ""
-        else:
-            text, name = (f" {self._empty}", "empty") if y == 2 and not self._lines else ("", "")
-        style = self.get_component_rich_style(f"rows--{name}") if name else self.rich_style
-        return Strip([Segment(text, style)]).adjust_cell_length(width, style)
+            return self._said(self._head, "head")
+        if number >= len(self._lines):
+            return self._said(self._empty if y == 2 and not self._lines else "", "empty")
+        here = number == self._at
+        base = self.get_component_rich_style("rows--cursor") if here else self.rich_style
+        segments = self._lines[number].render(self.app.console)
+        strip = Strip([Segment(">" if here else " "), *segments]).apply_style(base)
+        return strip.adjust_cell_length(width, base)
+
+    def _said(self, text: str, name: str) -> Strip:
+        style = self.get_component_rich_style(f"rows--{name}")
+        return Strip([Segment(f" {text}", style)]).adjust_cell_length(self.size.width, style)

@@ -1,0 +1,46 @@
+"""What the samples and the probe have done beside the event loop. No Textual here."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sessions.errors import SessionError
+from sessions.evaluation_child import EvaluationError
+
+from .exits import CommandError
+from .render import clean
+from .tails_work import Cancel
+
+if TYPE_CHECKING:
+    from sessions.probe import Probe
+
+    from .place import Place
+
+Document = dict[str, Any]
+
+
+def read_samples(
+    place: "Place", folder: Path, say: Callable[[str], None], cancel: Cancel
+) -> Document | str:
+    """The samples of a run, or why there are none. Samples what is lacking, unless read-only."""
+    from sessions.paths import Workspace
+    from sessions.samples import Counts, Samples
+
+    def report(done: int, total: int) -> None:
+        say(f"sampling and scoring: {100 * done // max(1, total)} % of a policy (esc cancels)")
+
+    try:
+        made = Samples(place.checked_task(), Workspace(place.workspace), keep=not place.read_only)
+        if place.read_only and made.lacking(folder):
+            return "no scores yet, and --read-only samples nothing"
+        return made.document(folder, Counts(200, 200, 200), report, cancel)
+    except (SessionError, EvaluationError, CommandError) as error:
+        return "cancelled: nothing was kept" if cancel.is_set() else clean(str(error))
+
+
+def ask(probe: "Probe", prompt: str, response: str) -> Document | str:
+    """The answer to a probe, or why there is none."""
+    try:
+        return probe.ask(prompt, response)
+    except SessionError as error:
+        return clean(str(error))

@@ -1,0 +1,117 @@
+"""The probe box: a prompt and a response typed by hand, their score, what each token adds."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from ..messages import ProbeAnswered, ProbeStarted
+from ..render import clean
+from ..samples_view import probe_lines
+from ..samples_work import ask
+from ..widgets.lines import Lines
+from .pane import Shell
+
+if TYPE_CHECKING:
+    from sessions.probe import Probe
+
+HINT = "adds: the score minus its mean over the 23 other tokens there   tab other line   esc closes"
+
+
+class ProbeScreen(ModalScreen[None]):
+    """Scores what is typed, as it is typed, in a child that is kept warm while the box is open."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Close", show=False),
+        Binding("tab,down,up,enter", "other", "Other line", show=False, priority=True),
+    ]
+
+    def __init__(self, shell: Shell, prompt: str, response: str) -> None:
+        super().__init__()
+        self.shell = shell
+        self._typed = (prompt, response)
+        self._probe: Probe | None = None
+        self._number = 0
+        self._closed = False
+
+    def compose(self) -> ComposeResult:
+        """Two lines to type in, and the answer."""
+        with Vertical(classes="box"):
+            name = clean(str(self.shell.place.task.name))
+            yield Static(f"probe the reward model of {name}", classes="box-title", markup=False)
+            yield Input(self._typed[0], id="probe-prompt", placeholder="dune v0 v1 v2 v3")
+            yield Input(self._typed[1], id="probe-response", placeholder="pa ka la ma na pa ra sa")
+            yield Lines(id="probe-answer")
+            yield Static(HINT, classes="box-hint", markup=False)
+
+    def on_mount(self) -> None:
+        """Warm the reward model; score what is there."""
+        for line in self.query(Input):
+            line.cursor_blink = line.select_on_focus = False
+        self.query_one("#probe-response", Input).focus()
+        self._say(["loading the reward model ..."])
+        place = self.shell.place
+
+        def start() -> None:
+            from sessions.errors import SessionError
+            from sessions.probe import Probe
+
+            try:
+                self.post_message(ProbeStarted(Probe(place.checked_task())))
+            except SessionError as error:
+                self.post_message(ProbeAnswered(0, str(error)))
+
+        self.shell.work("probe", start)
+
+    def on_probe_started(self, message: ProbeStarted) -> None:
+        """The child is there; it goes with the box."""
+        self._probe = message.probe
+        if self._closed:
+            self.on_unmount()
+        else:
+            self._ask()
+
+    def on_unmount(self) -> None:
+        """End the child, in a worker."""
+        self._closed = True
+        if self._probe is not None:
+            self.shell.work("probe", self._probe.close)
+            self._probe = None
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Score it as soon as it can be."""
+        event.stop()
+        self._ask()
+
+    def _ask(self) -> None:
+        from sessions.probe import wrong_in
+
+        prompt, response = (self.query_one(f"#probe-{w}", Input).value for w in _WHICH)
+        self._number += 1
+        number, probe = self._number, self._probe
+        if wrong := wrong_in(prompt, response):
+            self._say([wrong])
+        elif probe is not None:
+            self.shell.work(
+                "probe",
+                lambda: self.post_message(ProbeAnswered(number, ask(probe, prompt, response))),
+            )
+
+    def on_probe_answered(self, message: ProbeAnswered) -> None:
+        """Only the newest answer is shown."""
+        if message.number in (0, self._number):
+            found = message.found
+            self._say([found] if isinstance(found, str) else probe_lines(found))
+
+    def _say(self, lines: list[str]) -> None:
+        self.query_one("#probe-answer", Lines).show([Text(clean(line)) for line in lines])
+
+    def action_other(self) -> None:
+        self.focus_next(Input)
+
+
+_WHICH = ("prompt", "response")

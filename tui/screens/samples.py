@@ -1,0 +1,166 @@
+"""What a run says: its highest, lowest and random responses per family, beside the reference."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from rlhf.runlog import dumps
+
+from ..messages import SamplesFound, SamplesSaid
+from ..render import clean
+from ..samples_view import ABOUT, HEAD, KINDS, over, response_text, tokens_line
+from ..samples_work import read_samples
+from ..tails_work import Cancel
+from ..widgets.lines import Lines
+from ..widgets.rows import Rows
+from .dialogs import Ask, Reader, labelled
+from .pane import Shell
+from .probe import ProbeScreen
+
+
+class SamplesScreen(Screen[None]):
+    """One family and one kind of response at a time; what is over-represented is marked."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v,right,l", "family(1)", "family", tooltip="Next family"),
+        Binding("V,left,h", "family(-1)", "family back", tooltip="Previous family"),
+        Binding("tab,x", "kind", "highest/lowest/random", tooltip="The next kind", priority=True),
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "move(-10)", "Page up", show=False),
+        Binding("pagedown", "move(10)", "Page down", show=False),
+        Binding("home", "move(-100000)", "First row", show=False),
+        Binding("end,G", "move(100000)", "Last row", show=False),
+        Binding("p,enter", "probe", "probe", tooltip="What each of its tokens adds to the score"),
+        Binding("i", "explain", "explain", tooltip="What each number is, and what is marked"),
+        Binding("y", "copy", "copy", tooltip="Copy the response under the cursor"),
+        Binding("w", "write", "write", tooltip="Write all samples of the run to a JSON file"),
+        Binding("escape,q", "leave", "back", tooltip="Back; what is being sampled is cancelled"),
+    ]
+
+    def __init__(self, shell: Shell, name: str, folder: Path) -> None:
+        super().__init__()
+        self.shell = shell
+        self._run, self._folder = name, folder
+        self._cancel = Cancel(shell.background.stopping)
+        self._document: dict[str, Any] = {}
+        self._said = "looking for scores ..."
+        self._family = self._kind = 0
+
+    def compose(self) -> ComposeResult:
+        """Whose and which, the favoured tokens, the responses, the keys."""
+        yield Lines(id="samples-head")
+        yield Lines(id="samples-tokens")
+        yield Rows(id="samples-rows")
+        yield Lines(id="samples-hint")
+
+    def on_mount(self) -> None:
+        """Read them in a worker; what has no scores is sampled first."""
+        self.query_one(Rows).focus()
+        hint = "v family  tab highest/lowest/random  p probe  i explain  y copy  w write  esc back"
+        self.query_one("#samples-hint", Lines).show([Text(f" {hint}")])
+        place, folder, cancel = self.shell.place, self._folder, self._cancel
+
+        def say(text: str) -> None:
+            self.post_message(SamplesSaid(text))
+
+        def work() -> None:
+            with self.shell.background.held():
+                found = read_samples(place, folder, say, cancel)
+            self.post_message(SamplesFound(found))
+
+        self.shell.work("samples", work)
+        self._show()
+
+    def on_samples_said(self, message: SamplesSaid) -> None:
+        """How far the sampling is."""
+        self._said = message.text
+        self._show()
+
+    def on_samples_found(self, message: SamplesFound) -> None:
+        """The samples, or why there are none."""
+        if isinstance(message.found, str):
+            self._said = message.found
+        else:
+            self._document, self._said = message.found, "no responses"
+        self._show()
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    @property
+    def family(self) -> str | None:
+        """The family that is shown."""
+        names = list(self._document.get("families", {}))
+        return names[self._family % len(names)] if names else None
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The responses that are shown."""
+        if self.family is None:
+            return []
+        found = self._document["families"][self.family].get(KINDS[self._kind])
+        return list(found or [])
+
+    def _show(self) -> None:
+        name = self.family
+        one = self._document["families"][name] if name is not None else {}
+        kinds = "  ".join(f"[{k}]" if n == self._kind else k for n, k in enumerate(KINDS))
+        head = Text(f" {clean(self._run)}   {clean(name or '')}   {kinds}", style="bold")
+        if one:
+            bad = f", {one['nonfinite']} scores not finite" if one["nonfinite"] else ""
+            head.append(f"   n {one['n']}{bad}")
+        self.query_one("#samples-head", Lines).show([head])
+        said = tokens_line(one) if one else ""
+        self.query_one("#samples-tokens", Lines).show([Text(f" {said}")])
+        marked = over(one)
+        rows = [(f"{n}", response_text(row, marked)) for n, row in enumerate(self.rows)]
+        self.query_one(Rows).show(HEAD, rows, self._said)
+
+    # -- what keys do ----------------------------------------------------------------------
+
+    @property
+    def current(self) -> dict[str, Any] | None:
+        """The response under the cursor."""
+        place = self.query_one(Rows).place
+        return self.rows[place] if place < len(self.rows) else None
+
+    def action_family(self, by: int) -> None:
+        self._family += by
+        self._show()
+
+    def action_kind(self) -> None:
+        self._kind = (self._kind + 1) % len(KINDS)
+        self._show()
+
+    def action_move(self, by: int) -> None:
+        self.query_one(Rows).move(by)
+
+    def action_leave(self) -> None:
+        self._cancel.set()
+        self.dismiss()
+
+    async def action_probe(self) -> None:
+        row = self.current or {}
+        prompt, response = str(row.get("prompt") or ""), str(row.get("response") or "")
+        await self.app.push_screen(ProbeScreen(self.shell, prompt, response))
+
+    async def action_explain(self) -> None:
+        await self.app.push_screen(Reader("samples", labelled(ABOUT)))
+
+    def action_copy(self) -> None:
+        if self.current is not None:
+            self.app.copy_to_clipboard(dumps(self.current))
+            self.query_one("#samples-hint", Lines).show([Text(" copied")])
+
+    async def action_write(self) -> None:
+        text = dumps({"format": 1, "run": self._run, **self._document}, indent=1)
+
+        def named(name: str | None) -> None:
+            if name is not None:
+                self.shell.write(Path(name), text)
+
+        await self.app.push_screen(Ask("write the samples to", "samples.json", "JSON"), named)
