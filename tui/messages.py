@@ -198,6 +198,7 @@ class LossesFound(Message):
     lines: list[str]
 
 
+@dataclass
 class SamplesSaid(Message):
     """How far the sampling of a run is."""
 
