@@ -1,27 +1,23 @@
 """The launch form without its face: fields, what is typed, the command line, the preview."""
 
+import os
 import shlex
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlhf.config import DEFAULTS
+from rlhf.config import DEFAULTS, TASK_PREFIX, ConfigError, resolve
+from rlhf.vocab import FAMILIES
 
 from .exits import CommandError
-from .launch_options import AXES, PATHS
+from .launch_options import AXES, OTHERS, PATHS, axes_of
 from .render import clean, mix
 
 if TYPE_CHECKING:
     from .place import Place
 
-OTHERS = {  # option: what it means; the settings it stands for are in `setting_of`
-    "weights": "Weights of families, dune=0,ember=.5.",
-    "families": "Only these families, equally: a,b.",
-    "seeds": "Seeds: 0-2 is 0,1,2.",
-    "set": "Any setting, key=JSON; several by spaces.",
-    "name": "Any text; the id is made from it.",
-}
 SETTINGS = {  # option: its key in a run's config
     **{option: key for option, (key, _, _) in AXES.items()},
     **{option: key for option, (key, _) in PATHS.items()},
@@ -31,7 +27,7 @@ SETTINGS = {  # option: its key in a run's config
 MEANINGS = {
     **{option: text for option, (_, _, text) in AXES.items()},
     **{option: text for option, (_, text) in PATHS.items()},
-    **OTHERS,
+    **{option: f"{text} {written}" for option, (written, text) in OTHERS.items()},
 }
 FIELDS = (
     *("kl", "steps", "lr", "batch", "samples", "temperature", "save_every"),
@@ -67,9 +63,23 @@ class Draft:
     def options(self) -> dict[str, Any]:
         """As the command's options."""
         given = self.given()
-        options: dict[str, Any] = {option: given.get(option) for option in FIELDS}
-        options["settings"] = _split(options.pop("set") or "")
-        return {**options, "seed": None}
+        return self._options(given)
+
+    def _options(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        settings = _split(texts.get("set", ""))
+        return {**dict.fromkeys(FIELDS), **texts, "settings": settings, "seed": None}
+
+    def mistakes(self) -> dict[str, str]:
+        """What is wrong, by field, as far as the text alone tells."""
+        found = {}
+        for option, text in self.given().items():
+            try:
+                for key, values in axes_of(self._options({option: text})).items():
+                    for value in values:
+                        resolve({key: value})
+            except (CommandError, ConfigError) as error:
+                found[option] = clean(str(error))
+        return found
 
 
 def _split(text: str) -> list[str]:
@@ -82,18 +92,41 @@ def _split(text: str) -> list[str]:
         return text.split()
 
 
-def base_texts(config: Mapping[str, Any]) -> dict[str, str]:
-    """What a run of this config has other than by default, as it would be typed in each field."""
-    values = {option: config.get(key, DEFAULTS[key]) for option, key in SETTINGS.items()}
-    return {o: _typed(value) for o, value in values.items() if value != DEFAULTS[SETTINGS[o]]}
+def base_texts(config: Mapping[str, Any], task: Path) -> dict[str, str]:
+    """What a run of this config has other than by default, as it would be typed in each field.
+
+    What is no valid setting, or could not be shown as it is, is left out.
+    """
+    texts: dict[str, str] = {}
+    for option, key in SETTINGS.items():
+        value = config.get(key)
+        if not _is_usual(key, value, task) and _is_valid(key, value):
+            text = _typed(value)
+            texts |= {option: text} if clean(text) == text else {}
+    return texts
+
+
+def _is_usual(key: str, value: Any, task: Path) -> bool:
+    usual = DEFAULTS[key]
+    if isinstance(usual, str) and value == str(task) + usual.removeprefix(TASK_PREFIX):
+        return True
+    return value is None or bool(value == usual)
+
+
+def _is_valid(key: str, value: Any) -> bool:
+    try:
+        resolve({key: value})
+    except ConfigError:
+        return False
+    return True
 
 
 def _typed(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, Mapping):
-        return ",".join(f"{family}={weight:g}" for family, weight in value.items())
-    return clean(f"{value:g}" if isinstance(value, float) else str(value))
+    if isinstance(value, Mapping):  # a family that is not named would get the weight 1
+        return ",".join(f"{family}={value.get(family, 0):g}" for family in FAMILIES)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def placeholder(option: str, config: Mapping[str, Any]) -> str:
@@ -101,10 +134,12 @@ def placeholder(option: str, config: Mapping[str, Any]) -> str:
     key = SETTINGS.get(option)
     if key is None:
         return ""
-    value = config.get(key, DEFAULTS[key])
+    value = config.get(key)
+    if value is None or not _is_valid(key, value):
+        value = DEFAULTS[key]
     if option == "weights":
         return clean(mix(value)) if value else "equal"
-    return _typed(value) or "none"
+    return clean(_typed(value)) or "none"
 
 
 @dataclass(frozen=True)
@@ -178,9 +213,19 @@ MOST_SOURCE = 20_000  # bytes of a wrapper that are shown
 def source_lines(path: Path) -> list[str]:
     """A wrapper's source, safe to show; why not, if it cannot be read. For a worker."""
     try:
-        with open(path.expanduser(), "rb") as file:
-            data = file.read(MOST_SOURCE + 1)
-    except OSError as error:
-        return [f"cannot be read: {error.strerror}"]
+        data = _beginning(path.expanduser())
+    except (OSError, ValueError, RuntimeError) as error:
+        return [f"cannot be read: {getattr(error, 'strerror', None) or error}"]
     lines = data[:MOST_SOURCE].decode(errors="replace").splitlines()
     return [clean(line.expandtabs(4)) for line in lines] + ["..."] * (len(data) > MOST_SOURCE)
+
+
+def _beginning(path: Path) -> bytes:
+    """The first bytes of a regular file: a pipe or a device is never waited for."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("it is not a regular file")
+        return os.read(handle, MOST_SOURCE + 1)
+    finally:
+        os.close(handle)

@@ -26,6 +26,13 @@ PATHS = {  # option: (setting, help)
     "rm": ("reward_model", "Folder of the reward model."),
     "prompts": ("prompt_file", "Prompts, JSONL."),
 }
+OTHERS = {  # option: (how it is written, help)
+    "weights": ("dune=0,ember=.5", "Weights of prompt families."),
+    "families": ("a,b", "Only these families, equally."),
+    "seeds": ("A-B", "Several seeds: 0-2 is 0,1,2."),
+    "set": ("KEY=JSON", "Any setting."),
+    "name": ("TEXT", "Any text; the id is made from it."),
+}
 MOST_SEEDS = 1000
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -50,16 +57,19 @@ def _paths() -> Iterable[Decorator]:
 
 def _others() -> list[Decorator]:
     return [
-        click.option("--weights", metavar="dune=0,ember=.5", help="Weights of prompt families."),
-        click.option("--families", metavar="a,b", help="Only these families, equally."),
+        *(_other(name) for name in OTHERS),
         click.option("--seed", metavar="N[,N...]", help="Seed."),
-        click.option("--seeds", metavar="A-B", help="Several seeds: 0-2 is 0,1,2."),
-        click.option("--set", "settings", metavar="KEY=JSON", multiple=True, help="Any setting."),
-        click.option("--name", help="Any text; the id is made from it."),
         click.option("--dry-run", is_flag=True, help="Say what would run; start nothing."),
         click.option("--wait", is_flag=True, help="Wait for the end; exit 1 unless all finish."),
         click.option("--follow", is_flag=True, help="Show the output meanwhile; implies --wait."),
     ]
+
+
+def _other(name: str) -> Decorator:
+    written, text = OTHERS[name]
+    if name == "set":
+        return click.option("--set", "settings", metavar=written, multiple=True, help=text)
+    return click.option(f"--{name}", metavar=written, help=text)
 
 
 def axes_of(options: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -193,6 +193,13 @@ class JobsChanged(Message):
 
 
 @dataclass
+class LossesFound(Message):
+    """What an action that is being confirmed would lose, found in the runs' folders."""
+
+    lines: list[str]
+
+
+@dataclass
 class SamplesSaid(Message):
     """How far the sampling of a run is."""
 

@@ -1,6 +1,6 @@
 """Dialogs: a text to read, a choice to make, a line to type."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from rich.table import Table
@@ -11,6 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from ..messages import LossesFound
 from ..render import clean
 from ..widgets.choices import Choice, Choices
 
@@ -199,6 +200,9 @@ class Ask(ModalScreen[str | None]):
         self.dismiss(self.query_one(Input).value.strip() or None)
 
 
+Told = Callable[[Sequence[str]], None]
+
+
 class Confirm(ModalScreen[bool | None]):
     """A question with what would be lost; only y says yes."""
 
@@ -207,13 +211,30 @@ class Confirm(ModalScreen[bool | None]):
         Binding("n,escape,enter,q", "dismiss(False)", "No", show=False),
     ]
 
-    def __init__(self, question: str, lines: Sequence[str]) -> None:
+    def __init__(
+        self, question: str, lines: Sequence[str], look: Callable[[Told], None] | None = None
+    ) -> None:
         super().__init__()
-        self._question, self._said = question, lines
+        self._question, self._said, self._look = question, lines, look
+
+    def on_mount(self) -> None:
+        """Have looked up what cannot be known at once; it is shown when it comes."""
+        if self._look is not None:
+            self._look(self.tell)
+
+    def tell(self, lines: Sequence[str]) -> None:
+        """Show more lines; may be called from a worker."""
+        self.post_message(LossesFound(list(lines)))
+
+    def on_losses_found(self, message: LossesFound) -> None:
+        """What would be lost."""
+        shown = "\n".join(clean(line) for line in message.lines)
+        self.query_one("#losses", Static).update(shown)
 
     def compose(self) -> ComposeResult:
         """Question, what it means for each, how to answer."""
         with Vertical(classes="box"):
             yield Static(clean(self._question), classes="box-title", markup=False)
             yield Static("\n".join(clean(line) for line in self._said), markup=False)
+            yield Static("", id="losses", markup=False)
             yield Static("y does it, esc does not", classes="box-hint", markup=False)

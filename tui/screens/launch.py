@@ -17,6 +17,7 @@ from ..launch_form import (
     MEANINGS,
     Draft,
     base_texts,
+    field_of,
     placeholder,
     preview,
     source_lines,
@@ -34,7 +35,7 @@ from .pane import Shell
 
 PAUSE_S = 0.15  # of typing, after which the form is checked
 RIGHTS = "a wrapper is your own code and runs with your rights"
-HINT = "ctrl+s launch  ctrl+l launch and follow its log  ctrl+o wrappers  ctrl+y copy  esc leave"
+HINT = "ctrl+s launch  ctrl+l and follow  ctrl+o wrappers  ctrl+t source  ctrl+y copy  esc"
 
 Launched = tuple[list[str], bool]
 
@@ -49,6 +50,7 @@ class LaunchScreen(Screen[Launched | None]):
         Binding("ctrl+s", "launch(False)", "launch", tooltip="Queue the runs", priority=True),
         Binding("ctrl+l", "launch(True)", "follow", tooltip="Queue, and follow", priority=True),
         Binding("ctrl+o", "wrappers", "wrappers", tooltip="Choose a wrapper", priority=True),
+        Binding("ctrl+t", "source", "source", tooltip="Read the wrapper's source", priority=True),
         Binding("ctrl+y", "copy", "copy", tooltip="Copy the command line", priority=True),
         Binding("ctrl+r", "clear", "clear", tooltip="Empty every field", priority=True),
     ]
@@ -65,7 +67,7 @@ class LaunchScreen(Screen[Launched | None]):
         self._fresh = not self._draft.given()
         self._number = 0
         self._pause: Timer | None = None
-        self._busy = False
+        self._busy = self._checking = False
 
     def compose(self) -> ComposeResult:
         """Heading, fields, preview, keys."""
@@ -101,7 +103,8 @@ class LaunchScreen(Screen[Launched | None]):
         """The settings of the run it starts from: filled in, or shown dimmed for a clone."""
         config = next(iter(message.configs.values()), {})
         cloned = self._draft.parent is not None
-        texts = base_texts(config) if config else {}
+        task = self.shell.place.task.absolute()
+        texts = base_texts(config, task) if config else {}
         for row in self.query(_Row):
             row.line.placeholder = placeholder(row.option, config if cloned else {})
             if not cloned and self._fresh and not row.line.value:
@@ -114,16 +117,24 @@ class LaunchScreen(Screen[Launched | None]):
         """Keep what is typed, and check it after a pause."""
         event.stop()
         self._take()
+        self._number += 1  # what is being checked is no longer what is typed
+        wrong = self._draft.mistakes()
+        for row in self.query(_Row):
+            row.mark(wrong.get(row.option, ""))
+        self._say(list(wrong.values())[:2] or ["checking ..."], bool(wrong))
         if self._pause is not None:
             self._pause.stop()
-        self._pause = self.set_timer(PAUSE_S, self._check)
+        self._pause = None if wrong else self.set_timer(PAUSE_S, self._check)
 
     def _take(self) -> None:
         self._draft.typed = {row.option: row.line.value for row in self.query(_Row)}
         self._kept[self._draft.parent] = self._draft
 
     def _check(self) -> None:
-        self._number += 1
+        """Check all of it in a worker, one at a time; the newest is checked last."""
+        if self._checking:
+            return
+        self._checking = True
         number, draft = self._number, Draft(self._draft.parent, dict(self._draft.typed))
         place = self.shell.place
         self.shell.work(
@@ -132,7 +143,10 @@ class LaunchScreen(Screen[Launched | None]):
 
     def on_previewed(self, message: Previewed) -> None:
         """Show what it would start, or mark what is wrong; only of what is typed now."""
+        self._checking = False
         if message.number != self._number:
+            if not self._draft.mistakes():
+                self._check()
             return
         found = message.preview
         for row in self.query(_Row):
@@ -176,19 +190,19 @@ class LaunchScreen(Screen[Launched | None]):
 
         def done(outcome: Outcome) -> None:
             self._busy = False
+            if not outcome.failed:
+                self._kept.pop(self._draft.parent, None)
             if not self.is_attached:
-                return
-            if outcome.failed:
+                told = "not queued: " + outcome.line() if outcome.failed else "queued"
+                self.shell.say(told)
+            elif outcome.failed:
                 self._refuse(outcome)
             else:
-                self._kept.pop(self._draft.parent, None)
                 self.dismiss(([str(key) for key in outcome.document.get("runs", [])], follow))
 
         self.shell.perform(self._draft.words(), done)
 
     def _refuse(self, outcome: Outcome) -> None:
-        from ..launch_form import field_of
-
         wrong = field_of(outcome.message)
         for row in self.query(_Row):
             row.mark(outcome.line() if row.option == wrong else "")
@@ -215,17 +229,32 @@ class LaunchScreen(Screen[Launched | None]):
         def chosen(key: str | None) -> None:
             if key is not None:
                 self.query_one("#launch-wrapper", Input).value = key
-                lines = Path(key)
-                self.shell.work(
-                    "source", lambda: self.post_message(SourceRead(key, source_lines(lines)))
-                )
+                self._read_source(key)
 
         await self.app.push_screen(Picker(f"wrapper: {RIGHTS}", choices), chosen)
+
+    def action_source(self) -> None:
+        """Show the source of the wrapper that is typed, or that the cloned run has."""
+        line = self.query_one("#launch-wrapper", Input)
+        self._read_source(line.value.strip() or line.placeholder)
+
+    def _read_source(self, path: str) -> None:
+        self.shell.work(
+            "source", lambda: self.post_message(SourceRead(path, source_lines(Path(path))))
+        )
 
     async def on_source_read(self, message: SourceRead) -> None:
         """The source of the chosen wrapper, to read before it runs."""
         body = Text("\n".join([RIGHTS, "", *message.lines]), no_wrap=True, overflow="ellipsis")
         await self.app.push_screen(Reader(message.path, body))
+
+
+class CleanInput(Input):
+    """An input into which nothing can be pasted that steers a terminal."""
+
+    def insert_text_at_cursor(self, text: str) -> None:
+        """Insert what can be shown."""
+        super().insert_text_at_cursor(clean(text))
 
 
 class _Row(Horizontal):
@@ -239,7 +268,7 @@ class _Row(Horizontal):
     def compose(self) -> ComposeResult:
         """Name, line, note."""
         yield Static(self.option.replace("_", "-"), classes="launch-name", markup=False)
-        line = Input(self._text, id=f"launch-{self.option}", select_on_focus=False)
+        line = CleanInput(self._text, id=f"launch-{self.option}", select_on_focus=False)
         line.cursor_blink = False
         yield line
         yield Static(MEANINGS[self.option], classes="launch-note", markup=False)

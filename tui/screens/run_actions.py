@@ -3,7 +3,8 @@
 The command runs in a child (tui.performing), so quitting in the middle of it breaks nothing.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -15,7 +16,7 @@ from ..messages import TrashListed
 from ..performing import Outcome
 from ..render import clean, fit
 from ..widgets.choices import Choice
-from .dialogs import Ask, Confirm, Picker
+from .dialogs import Ask, Confirm, Picker, Told
 from .launch import LaunchScreen
 from .pane import Pane
 from .samples import SamplesScreen
@@ -95,7 +96,12 @@ class RunActions(Pane):
         return able
 
     async def _confirmed(
-        self, question: str, runs: Sequence[Run], told: Callable[[Run], str], words: list[str]
+        self,
+        question: str,
+        runs: Sequence[Run],
+        told: Callable[[Run], str],
+        words: list[str],
+        look: Callable[[Told], None] | None = None,
     ) -> None:
         """Ask with what would be lost, then do it to the runs."""
         lines = [f"{fit(clean(run['name']), 40)}  {told(run)}" for run in runs[:SHOWN]]
@@ -105,10 +111,15 @@ class RunActions(Pane):
             if yes:
                 self._do(words, runs)
 
-        await self.app.push_screen(Confirm(question, lines), answered)
+        await self.app.push_screen(Confirm(question, lines, look), answered)
 
     def _do(self, words: list[str], runs: Iterable[Run]) -> None:
-        ids = [run["id"] for run in runs]
+        """Do it to those that are still there; what waits comes first, else it would begin."""
+        there = [run for run in runs if run["id"] in self.state.runs]
+        ids = [run["id"] for run in sorted(there, key=lambda run: run["state"] != "queued")]
+        if not ids:
+            self.shell.say(f"cannot {words[0]}: it is gone")
+            return
         self.shell.say(f"{words[0]}: {', '.join(ids)} ...")
         self.shell.perform([words[0], *ids, *words[1:]])
 
@@ -116,7 +127,14 @@ class RunActions(Pane):
 
     async def action_stop(self) -> None:
         if runs := self._able("stop", may_stop):
-            await self._confirmed(f"Stop {_count(runs)}?", runs, _if_stopped, ["stop", "--yes"])
+            folders = {clean(r["name"]): self.state.folders[r["id"]] for r in runs[:SHOWN]}
+
+            def look(tell: Told) -> None:
+                self.shell.work("losses", lambda: tell(list(_unsaved(folders))))
+
+            await self._confirmed(
+                f"Stop {_count(runs)}?", runs, _if_stopped, ["stop", "--yes"], look
+            )
 
     async def action_trash(self) -> None:
         if runs := self._able("throw away", may_trash):
@@ -212,6 +230,16 @@ def _if_stopped(run: Run) -> str:
     if run["state"] == "queued":
         return "waits: it leaves the line"
     return f"at step {run['step'] or 0} of {run['steps'] or '?'}: it saves, ends, and can go on"
+
+
+def _unsaved(folders: Mapping[str, Path]) -> Iterator[str]:
+    """What is lost of each run that has to be killed. Looks for checkpoints: for a worker."""
+    from sessions.child import last_checkpoint
+
+    yield "\nif one cannot save in 30 s, it is killed, and what is left of it is:"
+    for name, folder in folders.items():
+        step = last_checkpoint(folder)
+        yield f"{fit(name, 40)}  {'nothing' if step is None else f'its checkpoint at step {step}'}"
 
 
 def _if_trashed(run: Run) -> str:
