@@ -69,16 +69,11 @@ def decision_line(made: Document, stale: Any = None) -> str:
     return f"{VERDICT_MARKS.get(verdict, '?')} {verdict}  {when} ago by {who}: {reason}{old}"
 
 
-def hash_line(hashed: Any) -> str:
+def hash_lines(hashed: Any) -> Iterator[str]:
     """What the figures came from: the first digits of each sha256."""
-    if not isinstance(hashed, Mapping):
-        return NONE
-    short = [f"{clean(str(n)).rsplit('/', 1)[-1]} {_digits(h)}" for n, h in hashed.items()]
-    return "  ".join(short)
-
-
-def _digits(digest: Any) -> str:
-    return clean(digest)[:8] if isinstance(digest, str) else "(not there)"
+    for name, digest in hashed.items() if isinstance(hashed, Mapping) else ():
+        shown = clean(digest)[:12] if isinstance(digest, str) else "not there"
+        yield f"  {clean(str(name)):28} {shown}"
 
 
 def evidence_lines(found: Document, history: Sequence[Document], stale: Any) -> Iterator[str]:
@@ -93,14 +88,15 @@ def evidence_lines(found: Document, history: Sequence[Document], stale: Any) -> 
     yield "still missing for the release rule:" if lacking else "nothing is missing"
     yield from (f"  {line}" for line in lacking)
     yield ""
-    yield f"from  {hash_line(found.get('sha256'))}"
     yield from history_lines(history, stale)
+    yield ""
+    yield "sha256 of what the figures came from:"
+    yield from hash_lines(found.get("sha256"))
 
 
 def history_lines(history: Sequence[Document], stale: Any) -> Iterator[str]:
     """The decision that stands, then the earlier ones, newest first."""
     if not history:
-        yield "decision  none yet"
+        yield "no decision yet"
     for place, made in enumerate(reversed(history)):
-        label = "earlier " if place else "decision"
-        yield f"{label}  {decision_line(made, stale if not place else None)}"
+        yield f"{'before' if place else 'now'}: {decision_line(made, not place and stale)}"

@@ -24,6 +24,7 @@ from ..readout import curves_csv, read_out
 from ..state import State, differences
 from ..widgets.lines import Lines
 from ..widgets.plot import Plot
+from .decide import decide_run
 from .dialogs import Ask, Reader, labelled
 from .pane import Pane, Shell
 
@@ -43,6 +44,7 @@ class RunPane(Pane):
         Binding("M", "metric(-1)", "metric back", tooltip="Previous metric"),
         Binding("v", "scope(1)", "family", tooltip="Next family; after the last, each"),
         Binding("V", "scope(-1)", "family back", tooltip="Previous family"),
+        Binding("d", "decide", "decide", tooltip="Ship or hold the open run, with a reason"),
         Binding("z", "zoom", "one/all", tooltip="One plot large, or as many as there is room for"),
         Binding("L", "log", "log axis", tooltip="Value axis logarithmic or linear"),
         Binding("left,h", "cursor(-1)", "back", tooltip="Read the row before"),
@@ -194,6 +196,9 @@ class RunPane(Pane):
         if self.state.scope != OVERALL and not METRICS[self.state.metric][2]:
             self.state.metric = "proxy"
         self._changed()
+
+    async def action_decide(self) -> None:
+        await decide_run(self, self.state.open_run)
 
     def action_zoom(self) -> None:
         self._alone = not self._alone

@@ -21,6 +21,7 @@ from ..widgets.choices import Choice
 from ..widgets.filter_line import FilterLine
 from ..widgets.lines import Lines
 from ..widgets.runs_table import RunsTable
+from .decide import decide_run
 from .dialogs import Ask, Checklist, Picker, Reader, labelled
 from .pane import Pane
 
@@ -48,6 +49,7 @@ class RunsPane(Pane):
         Binding("o", "pick_sort", "sort by ...", tooltip="Choose the field to sort by"),
         Binding("y", "copy", "copy", tooltip="Copy the value under the cursor"),
         Binding("w", "write", "write", tooltip="Write the rows to a CSV or JSON file"),
+        Binding("d", "decide", "decide", tooltip="Ship or hold the run, with a reason"),
         Binding("p", "problems", "problems", tooltip="What could not be read"),
         Binding("escape", "back", "back", tooltip="Close the filter, then clear it"),
     ]
@@ -78,7 +80,7 @@ class RunsPane(Pane):
         state = self.state
         self.table.show(
             state.rows(),
-            state.columns,
+            state.columns_shown(),
             state.marks,
             (state.sort, state.reverse),
             state.grouped,
@@ -255,6 +257,10 @@ class RunsPane(Pane):
     def _set(self, text: str) -> None:
         self.state.set_filter(text)
         self.update()
+
+    async def action_decide(self) -> None:
+        row = self.table.cursor_row
+        await decide_run(self, None if row is None or row.is_group else row.runs[0]["id"])
 
     async def action_problems(self) -> None:
         pairs: list[tuple[str, Any]] = [(p["path"], p["message"]) for p in self.state.problems]
