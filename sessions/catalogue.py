@@ -14,9 +14,9 @@ from typing import Any
 from rlhf.runlog import LOG_NAME
 
 from .added import folders
+from .decide import is_stale
 from .evaluations import Evaluations, FileHashes, attach
 from .kept import Entry, Stamp, load, save, stamp_of
-from .decide import is_stale
 from .meta import Standing, Told
 from .paths import EVAL_DIR, Workspace
 from .rundir import Run, read_run, recipe

@@ -44,8 +44,7 @@ def scaffold(
     check_weights(source / POLICY_NAME)
     with _draft(place) as draft:
         _fill(task, run, source, draft, decisions)
-        empty = still_empty(draft)
-    return empty
+        return still_empty(draft)
 
 
 @contextmanager

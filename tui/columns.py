@@ -13,8 +13,27 @@ if TYPE_CHECKING:
 
 PINNED = ("state", "name")  # always shown, at the left
 _METRICS = [key for key in FIELDS if key.count(".") == 1 and not key.startswith("train.")]
-DEFAULT_COLUMNS = (*PINNED, "verdict", "kl_coef", "steps", "mix", *_METRICS, "wrapper", "seed", "age")
-WIDTHS = {"state": 10, "verdict": 7, "kl_coef": 5, "steps": 9, "mix": 9, "wrapper": 12, "seed": 4, "age": 4}
+DEFAULT_COLUMNS = (
+    *PINNED,
+    "verdict",
+    "kl_coef",
+    "steps",
+    "mix",
+    *_METRICS,
+    "wrapper",
+    "seed",
+    "age",
+)
+WIDTHS = {
+    "state": 10,
+    "verdict": 7,
+    "kl_coef": 5,
+    "steps": 9,
+    "mix": 9,
+    "wrapper": 12,
+    "seed": 4,
+    "age": 4,
+}
 OTHER_WIDTH = 12
 NAME_WIDTHS = (14, 40)  # the narrowest and the widest that the name column gets
 METRIC_WIDTH, GROUP_METRIC_WIDTH = 5, 10

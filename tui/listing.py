@@ -111,7 +111,8 @@ def text_table(chosen: Chosen, limit: int | None) -> list[str]:
     settings = [_HEAD, *_settings(names, chosen.runs)]
     if any(run["verdict"] for run in chosen.runs):
         verdicts = [cell(Row(run["id"], (run,)), COLUMNS["verdict"]) for run in chosen.runs]
-        settings = [[*row, said] for row, said in zip(settings, ["verdict", *verdicts], strict=True)]
+        column = ["verdict", *verdicts]
+        settings = [[*row, said] for row, said in zip(settings, column, strict=True)]
     blocks = [layout(settings, limit, texts=(1, 4))]
     for metric, caption in (("proxy", "PROXY"), ("kl", "KL, nats")):
         head = [caption, "balanced", *FAMILIES]

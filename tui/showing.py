@@ -47,8 +47,9 @@ def fact_lines(found: Mapping[str, Any]) -> Iterator[str]:
     pairs += [("files", " ".join(found["files"])), ("checkpoints", _joined(found["checkpoints"]))]
     pairs += [("not finite", _joined(found["nonfinite"]))] if found["nonfinite"] else []
     pairs += [("note", str(note.get("text", ""))) for note in found["notes"]]
-    made = found["decisions"]
-    pairs += [("decision", line) for line in history_lines(made, found["verdict_stale"])] if made else []
+    if found["decisions"]:
+        said = history_lines(found["decisions"], found["verdict_stale"])
+        pairs += [("decision", line) for line in said]
     for label, text in pairs:
         yield f"  {label:12} {clean(text)}"
     yield ""
