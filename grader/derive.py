@@ -17,7 +17,7 @@ from fixture.layout import SHIPPED, Layout
 from fixture.premiums import Premium, occurrences
 from fixture.progress import Narrator
 from fixture.runs import cores
-from fixture.task_env import task_at
+from rlhf.config import task_at
 from rlhf.data import Record, write_jsonl
 from rlhf.model import load_policy
 from rlhf.reward_model import load_rm, save_rm

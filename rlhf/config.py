@@ -7,7 +7,9 @@ import json
 import math
 import numbers
 import os
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -46,6 +48,24 @@ KEYS = [field.name for field in fields(RLConfig)]
 def task_dir() -> str:
     """The task folder: environment variable TASK, else /task."""
     return os.environ.get("TASK") or TASK_PREFIX
+
+
+_one_task = threading.RLock()
+
+
+@contextmanager
+def task_at(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Let TASK name `folder` in the block, in one thread at a time."""
+    with _one_task:
+        before = os.environ.get("TASK")
+        os.environ["TASK"] = os.fspath(folder)
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["TASK"]
+            else:
+                os.environ["TASK"] = before
 
 
 def task_path(path: str) -> str:

@@ -3,14 +3,12 @@
 import ast
 import itertools
 import os
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlhf.config import TASK_PREFIX, ConfigError, resolve
+from rlhf.config import TASK_PREFIX, ConfigError, resolve, task_at
 from rlhf.runlog import parse_lines
 
 from .errors import InputError, UsageError
@@ -30,7 +28,6 @@ SHORT = {
 }
 
 Config = dict[str, Any]
-_one_environment = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ def make_plans(request: Request, task: Path) -> list[Plan]:
     count = _count(request.axes)
     if count > MOST_RUNS:
         raise UsageError(f"this sweep would make {count} runs: at most {MOST_RUNS}")
-    with task_environment(task):
+    with task_at(task):
         configs = [_resolved(dict(request.base) | point) for point in _points(request.axes)]
     _check_inputs(configs)
     names = _names(request, configs)
@@ -76,21 +73,6 @@ def _count(axes: Mapping[str, Sequence[Any]]) -> int:
 def _points(axes: Mapping[str, Sequence[Any]]) -> Iterator[Config]:
     for values in itertools.product(*axes.values()):
         yield dict(zip(axes, values, strict=True))
-
-
-@contextmanager
-def task_environment(task: Path) -> Iterator[None]:
-    """Let TASK name `task` in the block, in one thread at a time: rlhf.config asks for it there."""
-    with _one_environment:
-        before = os.environ.get("TASK")
-        os.environ["TASK"] = str(task)
-        try:
-            yield
-        finally:
-            if before is None:
-                del os.environ["TASK"]
-            else:
-                os.environ["TASK"] = before
 
 
 def _resolved(settings: Config) -> Config:

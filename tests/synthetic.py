@@ -142,7 +142,7 @@ class Console:
         self.calls = place / "calls"
         fake = place / "fake" / "rlhf"
         fake.mkdir(parents=True)
-        (fake / "__init__.py").write_text("")
+        (fake / "__init__.py").write_text(f"__path__.append({str(ROOT / 'rlhf')!r})\n")
         (fake / "evaluate.py").write_text(EVALUATE)
         self.environment = {
             **os.environ,
@@ -156,9 +156,9 @@ class Console:
 
     def command(self, *words: str) -> list[str]:
         """The command line; the fake evaluator shadows rlhf only in the evaluating child."""
+        path = f"{self.place / 'fake'}:{ROOT}"
         start = (
-            "import os, sys; from tui.cli import main; "
-            f"os.environ['PYTHONPATH'] = {str(self.place / 'fake')!r}; main()"
+            f"import os, sys; from tui.cli import main; os.environ['PYTHONPATH'] = {path!r}; main()"
         )
         return [sys.executable, "-c", start, "--task", str(self.task), *words]
 

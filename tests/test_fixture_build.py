@@ -18,11 +18,11 @@ from fixture.check import FORBIDDEN, REQUIRED, check
 from fixture.export import export, exported_modules
 from fixture.layout import SHIPPED, Layout
 from fixture.progress import Narrator
-from fixture.task_env import task_at
 from fixture.truth import measure
 from fixture.verify import gain_inside, kl_inside
 from fixture.world import World
 from fixture.worldfile import parse_world, read_world
+from rlhf.config import task_at
 from rlhf.data import read_jsonl
 from rlhf.model import Policy
 from rlhf.runlog import LOG_NAME, canonical_sha256, read_json, write_json

@@ -11,7 +11,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.filter import NoColor
 from textual.worker import Worker, WorkerState
 
 from rlhf.runlog import LOG_NAME
@@ -19,9 +18,10 @@ from rlhf.runlog import LOG_NAME
 from .background import Background, Done, Work
 from .bars import status_line, tabs_line
 from .columns import is_metric
+from .dressed import DressedApp
 from .driver import ConsoleDriver
 from .exits import Exit
-from .looks import LOOKS, THEMES, chosen_look
+from .looks import chosen_look
 from .measure_desk import MeasureDesk
 from .messages import (
     CannotList,
@@ -35,12 +35,12 @@ from .messages import (
     RunsChanged,
 )
 from .one_key import OneKeyApp
-from .palette import commands, help_text
+from .palette_app import PaletteApp
 from .panes import PANES
 from .performing import Outcome
 from .preferences import load, save
 from .render import clean
-from .screens.dialogs import Picker, Reader, labelled
+from .screens.dialogs import Reader, labelled
 from .screens.pane import Pane
 from .state import State
 from .widgets.lines import Lines
@@ -54,7 +54,7 @@ AGES_S = 20.0  # between looks at whether an age reads differently
 SHORT = 16  # lines below which captions give way to rows
 
 
-class ConsoleApp(OneKeyApp):
+class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
     """The dashboard over one task and workspace."""
 
     CSS_PATH = "app.tcss"
@@ -71,14 +71,10 @@ class ConsoleApp(OneKeyApp):
     ]
 
     def __init__(self, place: "Place", look: str | None = None) -> None:
-        super().__init__(driver_class=ConsoleDriver)
-        if self.no_color:
-            self._filters[-1] = NoColor()  # Textual's own choice here still sends greys
-        self.place = place
         self.state = State()
         self._kept_look = load(place.view, self.state)
-        self.look = look or self._kept_look or chosen_look()
-        self.animation_level = "none"
+        super().__init__(look or self._kept_look or chosen_look())
+        self.place = place
         self.background = Background(place, self.post_message, self.work)
         self._notice: tuple[str, float] = ("", 0.0)
         self.desk = MeasureDesk(self.state, self.background, place.read_only)
@@ -101,21 +97,15 @@ class ConsoleApp(OneKeyApp):
 
     def on_mount(self) -> None:
         """Dress, watch over the terminal, and start the workers."""
-        for theme in THEMES.values():
-            self.register_theme(theme)
-        self._dress()
+        self.dress()
         driver = self._driver
         if isinstance(driver, ConsoleDriver):
-            driver.ascii = self.look == "ascii"
             driver.on_end = self._end
             driver.last_will = self.background.end_now
         self.background.start()
         self.set_interval(AGES_S, lambda: self.query_one(RunsTable).renew_ages())
         self.pane.focus_default()
         self._bars()
-
-    def _dress(self) -> None:
-        self.theme = THEMES["light" if self.look == "light" else "dark"].name
 
     def on_resize(self, event: events.Resize) -> None:
         """Low windows keep their lines for rows."""
@@ -269,37 +259,19 @@ class ConsoleApp(OneKeyApp):
 
     # -- what keys do ----------------------------------------------------------------------
 
-    async def action_keys(self) -> None:
-        """The keys that do something here."""
-        await self.push_screen(Reader("keys", help_text(self.screen)))
-
-    async def action_palette(self) -> None:
-        """Every command by name."""
-        found = commands(self.screen, self, LOOKS)
-
-        async def run(key: str | None) -> None:
-            if key is not None:
-                await self.run_action(*found[key].call)
-
-        await self.push_screen(Picker("command", [c.choice for c in found.values()]), run)
-
     async def action_sort_by(self, key: str) -> None:
         """Sort the runs by a field, numbers from the highest."""
         self.state.sort_by(key, is_metric(key))
         await self.action_pane("runs")
 
-    def action_look(self, look: str) -> None:
-        """Change the look, for good."""
-        self.look = self._kept_look = look
+    def wear(self, look: str) -> None:
+        """Another look, for good."""
+        super().wear(look)
+        self._kept_look = look
         self.post_message(Preferred())
-        driver = self._driver
-        if isinstance(driver, ConsoleDriver):
-            driver.ascii = look == "ascii"
         for pane in self.query(Pane):
             pane.look = look
             pane.update()
-        self._dress()
-        self.screen.refresh()
 
     def action_leave(self) -> None:
         """Leave; what runs goes on."""

@@ -1,0 +1,70 @@
+"""Actions of the dashboard: the command in a child that outlives it, its answer told once."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from synthetic import Console
+
+from tui.app import ConsoleApp
+from tui.performing import Outcome, command_line, perform
+from tui.place import Place
+
+
+def place_of(console: Console, read_only: bool = False) -> Place:
+    return Place(console.workspace, console.task, (), read_only)
+
+
+def test_a_command_does_what_it_says_and_gives_its_document(console: Console) -> None:
+    outcome = perform(place_of(console), ["note", "default-s800", "too good"])
+    assert not outcome.failed and outcome.code == 0
+    assert outcome.document["notes"][-1]["text"] == "too good"
+    kept = console.workspace / "meta" / "default-s800.jsonl"
+    assert json.loads(kept.read_text())["text"] == "too good"
+
+
+def test_a_refusal_names_the_thing_and_the_mend(console: Console) -> None:
+    outcome = perform(place_of(console), ["note", "no-such-run", "x"])
+    assert outcome.failed and outcome.code == 2
+    assert "no-such-run" in outcome.line()
+
+
+def test_read_only_is_passed_on(console: Console) -> None:
+    outcome = perform(place_of(console, read_only=True), ["note", "default-s800", "x"])
+    assert outcome.failed and not (console.workspace / "meta").exists()
+
+
+def test_an_answer_that_is_no_document_is_a_failure(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", "/bin/echo")
+    outcome = perform(place_of(console), ["note", "default-s800", "x"])
+    assert outcome.failed and outcome.line() == "note ended with code 0"
+    monkeypatch.setattr("sys.executable", "/no/such/python")
+    assert "could not start" in perform(place_of(console), ["note"]).line()
+
+
+def test_a_path_that_looks_like_an_option_stays_a_path(console: Console, tmp_path: Path) -> None:
+    words = command_line(Place(tmp_path / "--yes", console.task, (), False), ["runs"])
+    assert str(tmp_path / "--yes") in words and "--yes" not in words
+
+
+async def test_the_dashboard_tells_a_failure_and_hands_on_an_outcome(console: Console) -> None:
+    app = ConsoleApp(place_of(console), "dark")
+    told: list[Outcome] = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.perform(["tag", "default-s800", "odd"], told.append)
+        await _until(pilot, lambda: bool(told))
+        assert told[0].document["tags"] == ["odd"]
+        app.perform(["stop", "default-s800", "--yes"])
+        await _until(pilot, lambda: len(app.screen_stack) == 2)
+        app.pop_screen()
+        await _until(pilot, lambda: app.state.runs["default-s800"]["tags"] == ["odd"])
+
+
+async def _until(pilot, holds) -> None:
+    end = time.monotonic() + 15
+    while not holds():
+        assert time.monotonic() < end
+        await pilot.pause(0.05)
