@@ -15,6 +15,7 @@ from .performing import Outcome
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+    from sessions.grades import Shelf
 
 
 @dataclass
@@ -86,3 +87,33 @@ class Performed(Message):
 
     outcome: Outcome
     done: Callable[[Outcome], Any]
+
+
+@dataclass
+class ShelfChanged(Message):
+    """There are other submissions, gradings or kept grades than before."""
+
+    shelf: "Shelf"
+
+
+@dataclass
+class GradesRead(Message):
+    """Documents of kept grades, by id."""
+
+    documents: dict[str, dict[str, Any]]
+
+
+@dataclass
+class FolderCompared(Message):
+    """Whether a graded folder is still what the grade is of, in words."""
+
+    identity: str
+    said: str
+
+
+@dataclass
+class Remembered(Message):
+    """A folder to grade was named: its place, or why it cannot be shown."""
+
+    folder: str
+    problem: str

@@ -43,7 +43,7 @@ class DecideScreen(ModalScreen[None]):
 
     def __init__(self, key: str, name: str, shell: Shell) -> None:
         super().__init__()
-        self._key, self._name, self._shell = key, name, shell
+        self._key, self._run_name, self._shell = key, name, shell
         self._found: dict[str, Any] = {}
         self._verdict = ""
         self._busy = False
@@ -51,7 +51,7 @@ class DecideScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Title, evidence, the line for the reason, and what keys do."""
         with Vertical(classes="box decide"):
-            yield Static(f"decide on {self._name}", classes="box-title", markup=False)
+            yield Static(f"decide on {self._run_name}", classes="box-title", markup=False)
             with VerticalScroll(can_focus=False):
                 yield Static("reading the evidence ...", id="evidence", markup=False)
             yield Input(id="reason", select_on_focus=False, max_length=4000)
@@ -115,7 +115,7 @@ class DecideScreen(ModalScreen[None]):
         if not outcome.failed:
             lacking = len(outcome.document["evidence"]["missing"])
             without = f", {lacking} inputs missing" if lacking else ""
-            self._shell.say(f"on record: {self._verdict} {self._name}{without}")
+            self._shell.say(f"on record: {self._verdict} {self._run_name}{without}")
         if not self.is_attached:
             if outcome.failed:
                 self._shell.say(f"not on record: {outcome.line()}")
