@@ -45,19 +45,18 @@ def missing_lines(missing: Sequence[Any]) -> Iterator[str]:
             names = by_reason.setdefault(clean(str(item.get("why"))), [])
             names.append(clean(str(item.get("input"))))
     for why, names in by_reason.items():
-        yield f"{_folded(names)}: {why}"
+        yield from _folded(names)
+        yield f"  {why}"
 
 
-def _folded(names: Sequence[str]) -> str:
-    """`true quality anvil birch; reference ...`: what names share is written once."""
+def _folded(names: Sequence[str]) -> Iterator[str]:
+    """`true quality of anvil birch`: what the names share is written once."""
     groups: dict[str, list[str]] = {}
     for name in names:
         head, _, last = name.rpartition(" ")
         groups.setdefault(head if last in FAMILIES else name, []).append(last)
-    parts = []
     for head, lasts in groups.items():
-        parts.append(f"{head} of {' '.join(lasts)}" if lasts[0] in FAMILIES else head)
-    return "; ".join(parts)
+        yield f"{head} of {' '.join(lasts)}" if lasts[0] in FAMILIES else head
 
 
 def decision_line(made: Document, stale: Any = None) -> str:
@@ -73,7 +72,7 @@ def hash_lines(hashed: Any) -> Iterator[str]:
     """What the figures came from: the first digits of each sha256."""
     for name, digest in hashed.items() if isinstance(hashed, Mapping) else ():
         shown = clean(digest)[:12] if isinstance(digest, str) else "not there"
-        yield f"  {clean(str(name)):28} {shown}"
+        yield f"  {clean(str(name)):34} {shown}"
 
 
 def evidence_lines(found: Document, history: Sequence[Document], stale: Any) -> Iterator[str]:

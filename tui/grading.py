@@ -148,7 +148,7 @@ def stages(said: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """(mark, text) of each stage so far: done, or the one at hand."""
     begun: dict[str, str] = {}
     lines = []
-    for text in said:
+    for text in (text for text in said if not text.startswith("---")):
         begins, ended = _BEGINS.match(text), _ENDED.match(text)
         if begins:
             begun[begins[1]] = begins[3]

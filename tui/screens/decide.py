@@ -15,7 +15,7 @@ from ..render import clean
 from .pane import Pane, Shell
 
 CHOOSE = "s ship   h hold   up down scroll   esc leaves it undecided"
-TYPE = "enter records it, esc goes back; it stays on record, a later decision stands after it"
+TYPE = "enter puts it on record for good, esc goes back"
 
 
 async def decide_run(pane: Pane, key: str | None) -> None:
@@ -40,6 +40,8 @@ class DecideScreen(ModalScreen[None]):
         Binding("pagedown,space", "roll(10)", "Page down", show=False),
         Binding("pageup", "roll(-10)", "Page up", show=False),
     ]
+
+    AUTO_FOCUS = ""  # else the hidden line would take the keys
 
     def __init__(self, key: str, name: str, shell: Shell) -> None:
         super().__init__()

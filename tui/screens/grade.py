@@ -81,7 +81,6 @@ class GradePane(GradeActions):
 
     def on_resize(self, event: events.Resize) -> None:
         """Beside each other where there is room."""
-        self.set_class(event.size.width >= SIDE_BY_SIDE, "wide")
         self.call_after_refresh(self.update)
 
     def focus_default(self) -> None:
@@ -94,6 +93,7 @@ class GradePane(GradeActions):
         """Show list and detail as they are now."""
         if not self.is_mounted:
             return
+        self.set_class(self.size.width >= SIDE_BY_SIDE, "wide")
         self.set_class(self._zoomed, "zoomed")
         shelf = self._shelf or Shelf()
         extra = tuple(one for one in self._named if one not in shelf.submissions)
