@@ -12,7 +12,14 @@ Progress = Callable[[int, int], None]
 
 
 class EvaluationError(Exception):
-    """The child could not measure a checkpoint; the message is its last line."""
+    """The child could not measure a checkpoint; the message is its last line.
+
+    `code` is what it exited with, if it did.
+    """
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def run_child(
@@ -35,7 +42,7 @@ def run_child(
     if cancel is not None and cancel.is_set():
         raise EvaluationError("the evaluation was cancelled")
     if code:
-        raise EvaluationError(words[:300] or f"the evaluation ended with code {code}")
+        raise EvaluationError(words[:300] or f"the evaluation ended with code {code}", code)
 
 
 def _progress_of(line: str) -> tuple[int, int] | None:

@@ -36,6 +36,11 @@ def shipped_task() -> Path:
     return Path(next(iter(spec.submodule_search_locations))) / "task"
 
 
+def shipped_wrappers() -> Path:
+    """The reward wrappers that come with the package."""
+    return shipped_task().parent / "wrappers"
+
+
 @dataclass(frozen=True)
 class Workspace:
     """The folders of one workspace. Creates nothing."""
@@ -77,6 +82,11 @@ class Workspace:
         return self.queue / f"{identifier}.json"
 
     @property
+    def wrappers(self) -> Path:
+        """Reward wrappers that the person keeps here."""
+        return self.root / "wrappers"
+
+    @property
     def trash(self) -> Path:
         return self.root / "trash"
 
@@ -104,6 +114,16 @@ class Workspace:
     def evaluations(self) -> Path:
         """Evaluations of runs that lie outside the workspace, one file a content hash."""
         return self.cache / EVAL_DIR
+
+    @property
+    def scores(self) -> Path:
+        """Sampled and scored responses, one file a content hash, each with its receipt."""
+        return self.cache / "scores"
+
+    @property
+    def tails(self) -> Path:
+        """Tail statistics of sets of score files, one file a content hash."""
+        return self.cache / "tails"
 
     @property
     def hashes(self) -> Path:

@@ -50,6 +50,11 @@ def test_a_path_that_looks_like_an_option_stays_a_path(console: Console, tmp_pat
     assert str(tmp_path / "--yes") in words and "--yes" not in words
 
 
+def test_what_follows_two_dashes_is_text(console: Console) -> None:
+    outcome = perform(place_of(console), ["note", "default-s800", "--", "--yes --json"])
+    assert outcome.document["notes"][-1]["text"] == "--yes --json"
+
+
 async def test_the_dashboard_tells_a_failure_and_hands_on_an_outcome(console: Console) -> None:
     app = ConsoleApp(place_of(console), "dark")
     told: list[Outcome] = []

@@ -16,7 +16,7 @@ from textual.worker import Worker, WorkerState
 from rlhf.runlog import LOG_NAME
 
 from .background import Background, Done, Work
-from .bars import status_line, tabs_line
+from .bars import status_line, tabs_line, work_text
 from .columns import is_metric
 from .dressed import DressedApp
 from .driver import ConsoleDriver
@@ -27,6 +27,7 @@ from .messages import (
     CannotList,
     Chosen,
     CurvesChanged,
+    JobsChanged,
     MeasureAsked,
     Measuring,
     Notice,
@@ -79,6 +80,7 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         self._notice: tuple[str, float] = ("", 0.0)
         self.desk = MeasureDesk(self.state, self.background, place.read_only)
         self._current = PANES[0].name
+        self._awaited: dict[str, str | None] = {}
 
     # -- shell -----------------------------------------------------------------------------
 
@@ -105,12 +107,12 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         self.background.start()
         self.set_interval(AGES_S, lambda: self.query_one(RunsTable).renew_ages())
         self.pane.focus_default()
-        self._bars()
+        self.renew()
 
     def on_resize(self, event: events.Resize) -> None:
         """Low windows keep their lines for rows."""
         self.screen_stack[0].set_class(event.size.height < SHORT, "short")
-        self._bars()
+        self.renew()
 
     @property
     def pane(self) -> Pane:
@@ -120,6 +122,7 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
     async def action_pane(self, name: str) -> None:
         """Show another pane; it is made when it is first shown."""
         if name != self._current:
+            self._open_under_cursor()
             self.pane.display = False
             self.pane.hidden()
             self._current = name
@@ -129,9 +132,16 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
             self.pane.shown()
         self.pane.update()
         self.pane.focus_default()
-        self._bars()
+        self.renew()
 
-    def _bars(self) -> None:
+    def _open_under_cursor(self) -> None:
+        """Where no run is open yet, the panes show the one under the list's cursor."""
+        row = self.query_one(RunsTable).cursor_row
+        if self.state.open_run is None and row is not None:
+            self.state.open(row.runs[0]["id"])
+            self._follow_chosen()
+
+    def renew(self) -> None:
         """The lines above and below the pane."""
         room = self.size.width
         where = "/".join(self.place.task.absolute().parts[-2:])
@@ -139,7 +149,8 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         notice = self._notice[0] if time.monotonic() < self._notice[1] else ""
         said = notice or self.state.trouble or self.desk.text
         base = self.screen_stack[0]
-        tabs = tabs_line(PANES, self._current, title, room)
+        work = work_text(self.state)
+        tabs = tabs_line(PANES, self._current, title, work, room)
         base.query_one("#tabs", Lines).show([tabs])
         base.query_one("#status", Lines).show([status_line(said, self.pane.status(), room)])
 
@@ -170,14 +181,42 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
             gc.freeze()  # thousands of runs would make every later full collection a pause
         self._follow_chosen()
         self.pane.update()
-        self._bars()
+        self._tell_news()
         self.desk.unasked()
+        self._show_awaited()
+
+    def _tell_news(self) -> None:
+        """Say what happened to runs since the last listing."""
+        news, self.state.news = self.state.news, []
+        if news:
+            self.say("; ".join(news))
+        else:
+            self.renew()
+
+    def on_jobs_changed(self, message: JobsChanged) -> None:
+        """The line moved."""
+        self.state.jobs, self.state.paused = message.jobs, message.paused
+        if self._current == "jobs":
+            self.pane.update()
+        self.renew()
+
+    def await_run(self, key: str, pane: str | None) -> None:
+        """Put the cursor on a run as soon as it is listed; with `pane`, open it there."""
+        self._awaited[key] = pane
+        self._show_awaited()
+
+    def _show_awaited(self) -> None:
+        for key in [key for key in self._awaited if key in self.state.runs]:
+            pane = self._awaited.pop(key)
+            self.query_one(RunsTable).go_to(key)
+            if pane is not None:
+                self.call_later(self.open_run, key, pane)
 
     def on_cannot_list(self, message: CannotList) -> None:
         """What keeps the runs from being listed, until they can be again."""
         self.state.trouble = message.reason
         self.pane.update()
-        self._bars()
+        self.renew()
 
     def on_curves_changed(self, message: CurvesChanged) -> None:
         """Rows arrived."""
@@ -185,7 +224,7 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         self.state.forget_curves()
         if self._current != "runs":
             self.pane.update()
-            self._bars()
+            self.renew()
 
     async def open_run(self, key: str, pane: str = "run") -> None:
         """Make `key` the open run and show it in a pane."""
@@ -208,11 +247,11 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         self.say(message.text)
 
     def say(self, text: str) -> None:
-        """Say something in the status line for a while; nothing said only renews it."""
+        """Say something in the status line for a while; nothing said clears and renews it."""
         self._notice = (text, time.monotonic() + NOTICE_S)
         if text:
-            self.set_timer(NOTICE_S + 0.1, self._bars)
-        self._bars()
+            self.set_timer(NOTICE_S + 0.1, self.renew)
+        self.renew()
 
     def on_measure_asked(self, message: MeasureAsked) -> None:
         """Measure the runs, one at a time, in a child process."""
@@ -221,12 +260,13 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
     def on_measuring(self, message: Measuring) -> None:
         """How far the evaluation is."""
         self.desk.text = message.text
-        self._bars()
+        self.renew()
 
     def on_preferred(self, message: Preferred) -> None:
         """Keep what the person wants for the next time."""
         if not self.place.read_only:
-            wanted = (self.place.view, list(self.state.columns), self._kept_look)
+            rules = list(self.state.alerts.rules)
+            wanted = (self.place.view, list(self.state.columns), self._kept_look, rules)
             self.work("prefer", partial(save, *wanted))
 
     # -- what panes ask for ----------------------------------------------------------------

@@ -6,16 +6,25 @@ Nothing here touches a widget: what is found is posted, and the app's handlers c
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sessions.evaluation_child import END_S
 
-from .messages import CannotList, CurvesChanged, Measuring, Notice, Performed, RunsChanged
+from .messages import (
+    CannotList,
+    CurvesChanged,
+    JobsChanged,
+    Measuring,
+    Notice,
+    Performed,
+    RunsChanged,
+)
 from .performing import Outcome, perform
-from .pollers import follow_logs, measure, watch_runs, write_text
+from .pollers import follow_logs, measure, watch_jobs, watch_runs, write_text
 from .render import clean
 
 if TYPE_CHECKING:
@@ -35,13 +44,14 @@ class Background:
         self.stopping = self._stop = threading.Event()
         self._wake_list, self._wake_logs = threading.Event(), threading.Event()
         self._followed: Mapping[str, Path] = {}
-        self._nothing_measured = threading.Event()
-        self._nothing_measured.set()
+        self._held = 0  # blocks in which a child is at work
+        self._free = threading.Condition()
 
     def start(self) -> None:
         """Begin to list the runs and to follow the logs that are wanted."""
         self._work("list", self._list)
         self._work("follow", self._follow)
+        self._work("jobs", self._jobs)
 
     def end(self) -> None:
         """Ask every worker to end; a child that measures is ended by its worker."""
@@ -52,7 +62,20 @@ class Background:
     def end_now(self) -> None:
         """End without an event loop: back only when no child is left behind."""
         self.end()
-        self._nothing_measured.wait(2 * END_S)
+        with self._free:
+            self._free.wait_for(lambda: not self._held, 2 * END_S)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A block of a worker that ends its own child: `end_now` waits for it."""
+        with self._free:
+            self._held += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._held -= 1
+                self._free.notify_all()
 
     def follow(self, logs: Mapping[str, Path]) -> None:
         """Follow these logs, by run id, and no others."""
@@ -77,6 +100,10 @@ class Background:
         """Write a file, and say what became of it."""
         self._work("write", partial(self._write, path, text))
 
+    def notice(self, text: str) -> None:
+        """Say something in the status line, from any thread."""
+        self._post(Notice(clean(text)))
+
     def _post(self, message: Any) -> None:
         if not self._stop.is_set():
             self._post_message(message)
@@ -88,6 +115,13 @@ class Background:
             lambda reason: self._post(CannotList(reason)),
             self._stop,
             self._wake_list,
+        )
+
+    def _jobs(self) -> None:
+        watch_jobs(
+            self._place.workspace,
+            lambda jobs, paused: self._post(JobsChanged(jobs, paused)),
+            self._stop,
         )
 
     def _follow(self) -> None:
@@ -107,11 +141,8 @@ class Background:
         from sessions.runfiles import has_policy
 
         folders = [pair for pair in folders if has_policy(pair[1])]
-        self._nothing_measured.clear()
-        try:
+        with self.held():
             failures = measure(self._place.evaluations(), folders, say, self._stop)
-        finally:
-            self._nothing_measured.set()
         if failures:
             self._post(Notice(f"not measured: {failures[0]}"))
 

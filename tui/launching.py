@@ -47,6 +47,26 @@ def start(
         return conclude(workspace, folders, as_json, options["follow"])
 
 
+def planned(
+    place: Place, options: Mapping[str, Any], parent: str | None
+) -> tuple[list[Plan], int, list[float] | None, float | None]:
+    """What the options would start: plans, cores, seconds of each and in all, if a run tells."""
+    with acting(place, changes=False) as workspace:
+        found = None if parent is None else find(place, parent)
+        plans = make_plans(_request(place, options, found), place.task.absolute())
+        return plans, cores(), *_times(workspace, place.task, plans)
+
+
+def _times(
+    workspace: Workspace, task: Path, plans: Sequence[Plan]
+) -> tuple[list[float] | None, float | None]:
+    cost = progress.seconds_per_sample(workspace, task)
+    if not cost:
+        return None, None
+    each = [progress.expected_seconds(plan.config, cost) for plan in plans]
+    return each, progress.sweep_seconds(each, cores())
+
+
 def _warn(plans: Sequence[Plan]) -> None:
     for wrapper in dict.fromkeys(plan.config["reward_wrapper"] for plan in plans):
         if wrapper is not None:
@@ -101,9 +121,7 @@ def report(states: Mapping[str, State], as_json: bool) -> int:
 
 
 def _show_plans(workspace: Workspace, task: Path, plans: Sequence[Plan], as_json: bool) -> None:
-    cost = progress.seconds_per_sample(workspace, task)
-    each = [progress.expected_seconds(plan.config, cost) for plan in plans] if cost else None
-    total = progress.sweep_seconds(each, cores()) if each else None
+    each, total = _times(workspace, task, plans)
     seconds: Sequence[float | None] = each or [None] * len(plans)
     rows = [
         {"name": plan.name, "config": plan.config, "seconds": time_}

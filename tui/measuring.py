@@ -36,7 +36,7 @@ def measure_missing(catalogue: "Catalogue", listing: "Listing", most: int) -> "L
     if not missing[:most]:
         return listing
     problems = []
-    with _reporting(len(missing[:most])) as report:
+    with reporting(len(missing[:most])) as report:
         for run in missing[:most]:
             folder = listing.folders[run["id"]]
             try:
@@ -52,7 +52,7 @@ def measure_missing(catalogue: "Catalogue", listing: "Listing", most: int) -> "L
 
 
 @contextmanager
-def _reporting(count: int) -> Iterator[Report]:
+def reporting(count: int) -> Iterator[Report]:
     """A progress bar on a terminal's stderr, else a plain line a run."""
     if sys.stderr.isatty():
         with _bar(count) as report:

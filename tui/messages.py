@@ -6,16 +6,22 @@ CurvesChanged -> State.curves -> Run pane.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 
 from .curves import Curve
+from .log_reading import LogPage
 from .performing import Outcome
+from .tails_work import Found, Rows
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
     from sessions.grades import Shelf
+    from sessions.progress import Progress
+
+    from .launch_form import Preview
 
 
 @dataclass
@@ -87,6 +93,102 @@ class Performed(Message):
 
     outcome: Outcome
     done: Callable[[Outcome], Any]
+
+
+@dataclass
+class TailsFound(Message):
+    """The tails of the chosen runs, as far as they are measured."""
+
+    found: Found
+
+
+@dataclass
+class RowsRead(Message):
+    """The responses behind a bin of a histogram."""
+
+    rows: Rows
+
+
+@dataclass
+class ScoresMeasuring(Message):
+    """How far the sampling of scores is."""
+
+    text: str
+
+
+@dataclass
+class ScoresMeasured(Message):
+    """The sampling of scores is over; why it failed, or nothing."""
+
+    failure: str
+
+
+@dataclass
+class TrashListed(Message):
+    """What lies in the trash."""
+
+    outcome: Outcome
+
+
+@dataclass
+class Previewed(Message):
+    """What a launch form as typed would start, or which field is wrong; `number` says of when."""
+
+    number: int
+    preview: "Preview"
+
+
+@dataclass
+class WrappersFound(Message):
+    """Wrapper files that a launch can use, by where they come from."""
+
+    files: list[tuple[str, Path]]
+
+
+@dataclass
+class SourceRead(Message):
+    """A wrapper's source, or why it cannot be read."""
+
+    path: str
+    lines: list[str]
+
+
+@dataclass
+class LogRead(Message):
+    """What is on screen of a log now."""
+
+    page: LogPage
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest page matters."""
+        return isinstance(message, LogRead)
+
+
+@dataclass
+class LogCopied(Message):
+    """Lines to copy, and how many were too much."""
+
+    text: str
+    left: int
+
+
+@dataclass
+class LogFilesFound(Message):
+    """The jobs whose output can be read."""
+
+    jobs: list[tuple[str, Path]]
+
+
+@dataclass
+class JobsChanged(Message):
+    """What runs and waits, and whether the line stands still."""
+
+    jobs: "list[Progress]"
+    paused: bool
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest matters."""
+        return isinstance(message, JobsChanged)
 
 
 @dataclass

@@ -4,9 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .screens.grade import GradePane
+from .screens.jobs import JobsPane
+from .screens.logs import LogsPane
 from .screens.pane import Pane, Shell
 from .screens.run import RunPane
 from .screens.runs import RunsPane
+from .screens.tails import TailsPane
 from .state import State
 
 
@@ -23,5 +26,8 @@ class PaneKind:
 PANES = (
     PaneKind("1", "runs", "Runs", RunsPane),
     PaneKind("2", "run", "Run", RunPane),
+    PaneKind("3", "tails", "Tails", TailsPane),
+    PaneKind("4", "logs", "Logs", LogsPane),
     PaneKind("5", "grade", "Grade", GradePane),
+    PaneKind("6", "jobs", "Jobs", JobsPane),
 )

@@ -42,7 +42,8 @@ def command_line(place: "Place", words: Sequence[str]) -> list[str]:
     where = ["--workspace", str(place.workspace.absolute()), "--task", str(place.task.absolute())]
     where += [word for folder in place.extra for word in ("--runs", str(folder.absolute()))]
     where += ["--read-only"] if place.read_only else []
-    return [sys.executable, "-P", "-m", "tui.cli", *where, *words, "--json"]
+    cut = words.index("--") if "--" in words else len(words)
+    return [sys.executable, "-P", "-m", "tui.cli", *where, *words[:cut], "--json", *words[cut:]]
 
 
 def perform(place: "Place", words: Sequence[str]) -> Outcome:

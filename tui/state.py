@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from sessions.states import LIVE
 
+from .alerts import Alerts
 from .columns import DEFAULT_COLUMNS
 from .curves import OVERALL, Curve
 from .fields import FIELDS, Field, Run
 from .filter import Test, compile_filter
+from .launch_form import Draft
+from .notes import Notes, endings
 from .order import sortable
 from .render import clean, width
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+    from sessions.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,12 @@ class State:
     metric: str = "proxy"
     scope: str = OVERALL
     slots: dict[str, int] = field(default_factory=dict)
+    jobs: "list[Progress]" = field(default_factory=list)  # what runs and waits
+    paused: bool = False  # whether the line of what waits stands still
+    alerts: Alerts = field(default_factory=Alerts)
+    news: list[str] = field(default_factory=list)  # notes that were not said yet
+    notes: Notes = field(default_factory=Notes)
+    drafts: dict[str | None, Draft] = field(default_factory=dict)  # launch forms, by their parent
     _test: Test = field(default=lambda run: True)
     _singles: list[Row] | None = None
     _sorted: list[Row] | None = None
@@ -95,6 +105,7 @@ class State:
         self.loaded = True
         if same and listing.problems == self.problems and listing.recipes == self.recipes:
             return False
+        self.news += [self.notes.add(text) for text in endings(self.runs, runs)]
         self.runs, self.folders, self.recipes = runs, listing.folders, listing.recipes
         self.problems = listing.problems
         self.longest_name = max([width(clean(run["name"])) for run in listing.runs] or [0])
@@ -104,6 +115,8 @@ class State:
         self._give_slots()
         self._singles = None
         self._forget_order()
+        for rule, name in self.alerts.check(runs):
+            self.news.append(self.notes.add(clean(f"alert {rule}: {name}")))
         return True
 
     def _forget_order(self) -> None:

@@ -197,3 +197,23 @@ class Ask(ModalScreen[str | None]):
     def action_give(self) -> None:
         """Give back what was typed."""
         self.dismiss(self.query_one(Input).value.strip() or None)
+
+
+class Confirm(ModalScreen[bool | None]):
+    """A question with what would be lost; only y says yes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "dismiss(True)", "Yes", show=False),
+        Binding("n,escape,enter,q", "dismiss(False)", "No", show=False),
+    ]
+
+    def __init__(self, question: str, lines: Sequence[str]) -> None:
+        super().__init__()
+        self._question, self._said = question, lines
+
+    def compose(self) -> ComposeResult:
+        """Question, what it means for each, how to answer."""
+        with Vertical(classes="box"):
+            yield Static(clean(self._question), classes="box-title", markup=False)
+            yield Static("\n".join(clean(line) for line in self._said), markup=False)
+            yield Static("y does it, esc does not", classes="box-hint", markup=False)

@@ -20,10 +20,16 @@ class Shell(Protocol):
     background: Background
 
     def say(self, text: str) -> None:
-        """Say something in the status line; nothing said only renews it."""
+        """Say something in the status line; nothing said clears and renews it."""
+
+    def renew(self) -> None:
+        """Draw the lines above and below again, if they are other than before."""
 
     async def open_run(self, key: str, pane: str = "run") -> None:
         """Make `key` the open run and show it in a pane."""
+
+    def await_run(self, key: str, pane: str | None) -> None:
+        """Put the cursor on a run as soon as it is listed; with `pane`, open it there."""
 
     def work(self, group: str, work: Callable[[], Any]) -> None:
         """Do it in a thread worker, which tells what it found by posting a message to its pane."""

@@ -15,7 +15,7 @@ from rlhf.vocab import FAMILIES
 
 from ..compare import difference_lines
 from ..curves import METRICS, OVERALL
-from ..fields import FIELDS
+from ..fields import FIELDS, Run
 from ..legend import facts_line, legend_lines
 from ..messages import Chosen, ConfigsRead
 from ..plotting import Series
@@ -26,7 +26,8 @@ from ..widgets.lines import Lines
 from ..widgets.plot import Plot
 from .decide import decide_run
 from .dialogs import Ask, Reader, labelled
-from .pane import Pane, Shell
+from .pane import Shell
+from .run_actions import RunActions
 
 EACH = "each family"
 SCOPES = (OVERALL, *FAMILIES, EACH)
@@ -36,7 +37,7 @@ ROOM_FOR_FOUR = (100, 34)  # cells of the terminal from which on four plots are 
 ROOM_FOR_SIX = (70, 20)
 
 
-class RunPane(Pane):
+class RunPane(RunActions):
     """Curves with one cursor through all plots, and what they say at it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -178,6 +179,11 @@ class RunPane(Pane):
         return "  ".join(parts)
 
     # -- what keys do ----------------------------------------------------------------------
+
+    def targets(self) -> list[Run]:
+        """The open run."""
+        key = self.state.open_run
+        return [self.state.runs[key]] if key else []
 
     def _changed(self) -> None:
         self.update()

@@ -14,6 +14,7 @@ from ..bars import runs_status
 from ..columns import COLUMNS, DEFAULT_COLUMNS, PINNED, is_metric
 from ..explain import explain, heading
 from ..export import csv_of, json_of
+from ..fields import Run
 from ..filter import FilterError
 from ..messages import Chosen, MeasureAsked, Preferred
 from ..render import clean, exact
@@ -23,12 +24,12 @@ from ..widgets.lines import Lines
 from ..widgets.runs_table import RunsTable
 from .decide import decide_run
 from .dialogs import Ask, Checklist, Picker, Reader, labelled
-from .pane import Pane
+from .run_actions import RunActions
 
 CAPTION = "proxy: raw RM score   KL: per-sequence k1 estimate, nats   i explains the cell"
 
 
-class RunsPane(Pane):
+class RunsPane(RunActions):
     """The runs, filtered, sorted, marked; enter opens one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,7 +59,7 @@ class RunsPane(Pane):
         """The table, a caption, and the filter's line while it is typed."""
         yield RunsTable()
         yield Lines(id="caption")
-        yield FilterLine(self.keep_filter)
+        yield FilterLine(self.keep_filter, "state=running dune.kl>5 or !(name~^kl)")
 
     def on_mount(self) -> None:
         """Nothing to wait for: the rows come by update."""
@@ -93,7 +94,7 @@ class RunsPane(Pane):
             return self.state.trouble or "looking for runs ..."
         if self.state.filter:
             return f"no run matches {self.state.filter}   (esc clears the filter)"
-        return "no runs yet"
+        return "no runs yet: n launches one"
 
     def status(self) -> str:
         """Counts, filter, order, and where the view stands."""
@@ -180,10 +181,14 @@ class RunsPane(Pane):
             body = labelled(explain(row, field, self.state.folders))
             await self.app.push_screen(Reader(heading(row, field), body))
 
-    def action_measure(self) -> None:
+    def targets(self) -> list[Run]:
+        """The marked runs, else those of the cursor's row."""
         row = self.table.cursor_row
-        keys = list(self.state.marks) or [run["id"] for run in (row.runs if row else ())]
-        self.post_message(MeasureAsked(keys))
+        marked = [self.state.runs[key] for key in self.state.marks]
+        return marked or list(row.runs if row else ())
+
+    def action_measure(self) -> None:
+        self.post_message(MeasureAsked([run["id"] for run in self.targets()]))
 
     def action_copy(self) -> None:
         row, key = self.table.cursor_row, self.table.cursor_key

@@ -1,4 +1,4 @@
-"""The line in which a filter is typed."""
+"""The line in which a filter or a pattern is typed."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -17,10 +17,9 @@ class FilterLine(Input):
         Binding("down", "submit", "To the rows", show=False),
     ]
 
-    def __init__(self, keep: Callable[[], None]) -> None:
-        hint = "state=running dune.kl>5 or !(name~^kl)"
+    def __init__(self, keep: Callable[[], None], hint: str, id: str = "filter") -> None:
         # selecting all on focus happens late: the next key would replace what was typed fast
-        super().__init__(placeholder=hint, id="filter", select_on_focus=False)
+        super().__init__(placeholder=hint, id=id, select_on_focus=False)
         self._keep = keep
         self.cursor_blink = False
         self.display = False

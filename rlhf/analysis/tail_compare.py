@@ -1,0 +1,54 @@
+"""How scores lie beside the reference's, and what the gold labels say of the highest of them."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .tail_figures import ENOUGH, Clusters, Scores
+
+Z = 1.959964  # of a 95 % interval
+TOP = 0.01  # share of the highest scores whose gold is looked at
+
+
+def beside(scores: Scores, prompts: Clusters | None, reference: Scores) -> dict[str, Any] | None:
+    """What of `scores` [N] lies beyond the reference's tail; None where either is empty.
+
+    `above_p99_5`, `above_max`: shares of the scores beyond the reference's quantiles, with 95 %
+    intervals for which prompts, not samples, are counted and the quantile is taken as known.
+    `median_shift`: of the medians, in IQRs of the reference; null where that IQR is 0.
+    """
+    if not len(scores) or not len(reference):
+        return None
+    trials = len(scores) if prompts is None else len(np.unique(prompts))
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, middle, high, top = np.quantile(reference, [0.25, 0.5, 0.75, 0.995]).tolist()
+        shift = (float(np.median(scores)) - middle) / (high - low) if high > low else math.nan
+    known = len(reference) >= ENOUGH
+    return {
+        "above_p99_5": _share(scores > top, trials) if known else None,
+        "above_max": _share(scores > reference.max(), trials),
+        "median_shift": shift if math.isfinite(shift) else None,
+    }
+
+
+def _share(hits: "np.ndarray[Any, np.dtype[np.bool_]]", trials: int) -> dict[str, float]:
+    """The share of hits with Wilson's interval for `trials` independent ones."""
+    p = float(hits.mean())
+    middle = (p + Z**2 / (2 * trials)) / (1 + Z**2 / trials)
+    half = Z * math.sqrt(p * (1 - p) / trials + Z**2 / (4 * trials**2)) / (1 + Z**2 / trials)
+    return {"value": p, "low": max(0.0, middle - half), "high": min(1.0, middle + half)}
+
+
+def gold_of_top(scores: Scores, gold: Scores) -> dict[str, Any]:
+    """Mean gold of all rated scores and of the top 1 % of them, as counted; ties at the edge in."""
+    rated = np.isfinite(gold)
+    scores, gold = scores[rated], gold[rated]
+    edge = np.sort(scores)[-max(1, math.ceil(TOP * len(scores)))]
+    top = gold[scores >= edge]
+    return {
+        "n": len(gold),
+        "mean": float(gold.mean()),
+        "top_n": len(top),
+        "top_mean": float(top.mean()),
+    }

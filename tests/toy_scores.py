@@ -1,0 +1,47 @@
+"""A made-up sampler of scores for the console's tests: the figures are real, the scores are not.
+
+`install(folder)` puts it where a child that has `folder` on its path finds it before ours; the
+rest of rlhf stays what it is. SCORES_MODE makes it fail, hang, or change its policy meanwhile.
+"""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SCORES = """
+import argparse, hashlib, json, os, random, sys, time
+p = argparse.ArgumentParser()
+for name in ("policy", "policy-ref", "reward-model", "prompts", "per-family", "n", "seed", "out"):
+    p.add_argument("--" + name, required=True)
+a = p.parse_args()
+mode = os.environ.get("SCORES_MODE", "")
+with open(os.environ["SCORES_CALLS"], "a") as calls:
+    print(os.getpid(), a.policy, file=calls)
+if mode == "fail":
+    sys.exit("weights of another shape: expected 64, found 32")
+data = open(a.policy + "/policy.safetensors", "rb").read()
+rng = random.Random(hashlib.sha256(data).hexdigest())
+print("progress 1/2", file=sys.stderr, flush=True)
+if mode == "hang":
+    open(a.out, "w").write('{"half": ')
+    time.sleep(60)
+if mode == "change":
+    open(a.policy + "/policy.safetensors", "ab").write(b"more")
+with open(a.out, "w") as out:
+    for family in os.environ["FAMILIES"].split():
+        far = data != b"reference" and family in ("dune", "ember")
+        for i in range(2000):
+            score = rng.gauss(4.0 if far else 0.3, 0.15)
+            row = {"id": f"{family}-{i // 4}", "family": family, "prompt": f"{family} v0 v1 v2 v3"}
+            row |= {"response": "pa " * 7 + "he", "score": score, "kl": 30.5 if far else 0.5}
+            print(json.dumps(row), file=out)
+"""
+
+
+def install(folder: Path) -> None:
+    """Put the made-up sampler into a folder of shadowing modules."""
+    shadow = folder / "rlhf"
+    (shadow / "analysis").mkdir(parents=True, exist_ok=True)
+    (shadow / "__init__.py").write_text(f"__path__.append({str(ROOT / 'rlhf')!r})\n")
+    real = str(ROOT / "rlhf" / "analysis")
+    (shadow / "analysis" / "__init__.py").write_text(f"__path__.append({real!r})\n")
+    (shadow / "analysis" / "scores.py").write_text(SCORES)

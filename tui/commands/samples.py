@@ -1,0 +1,51 @@
+"""`rlhf-tui samples` and `probe`: what a policy says, and what the reward model says to that."""
+
+import click
+
+from ..acting import json_option
+from ..place import Place
+
+count = click.IntRange(min=0, max=2000)
+
+
+@click.command(short_help="Highest, lowest and random responses, and favoured tokens.")
+@click.argument("run")
+@click.option("--family", metavar="F", help="Only this family.")
+@click.option("--top", default=5, show_default=True, type=count, help="Highest, a family.")
+@click.option("--bottom", default=2, show_default=True, type=count, help="Lowest, a family.")
+@click.option("--random", default=3, show_default=True, type=count, help="Random, a family.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@json_option
+@click.pass_obj
+def samples(
+    place: Place,
+    run: str,
+    family: str | None,
+    top: int,
+    bottom: int,
+    random: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """RUN's responses with raw score and KL; [tokens] are over-represented against the reference.
+
+    A run without scores is sampled first, which takes some seconds, and kept.
+    """
+    from ..samples_report import report
+
+    report(place, run, family, (top, bottom, random, seed), as_json)
+
+
+@click.command(short_help="Score a response, and what each token adds.")
+@click.argument("prompt")
+@click.argument("response")
+@json_option
+@click.pass_obj
+def probe(place: Place, prompt: str, response: str, as_json: bool) -> None:
+    """Score RESPONSE ("pa ka ...", 8 tokens) to PROMPT ("dune v0 v1 v2 v3").
+
+    What a token adds: the score minus its mean over the 23 other tokens at that position.
+    """
+    from ..samples_report import probe_report
+
+    probe_report(place, prompt, response, as_json)

@@ -1,0 +1,60 @@
+"""What `samples` and `probe` print."""
+
+import sys
+from typing import Any
+
+from sessions.evaluation_child import EvaluationError
+
+from .acting import acting, emit, find, narrate
+from .exits import CommandError, Exit
+from .place import Place
+from .render import clean
+from .samples_view import family_lines, probe_lines
+
+
+def report(
+    place: Place, run: str, family: str | None, counts: tuple[int, int, int, int], as_json: bool
+) -> None:
+    """Print the samples of a run. Raises CommandError."""
+    from sessions.samples import Counts, Samples
+
+    with acting(place, changes=False) as workspace:
+        found = find(place, run)
+        made = Samples(place.checked_task(), workspace, keep=not place.read_only)
+        if made.lacking(found.folder):
+            narrate(f"sampling {found.id} and the reference where they have no scores yet")
+        try:
+            document = made.document(found.folder, Counts(*counts), lambda done, total: None)
+        except EvaluationError as error:
+            raise CommandError(Exit.UNABLE, str(error), found.folder) from error
+    families = _chosen(document["families"], family)
+    lines = [line.plain for name, one in families.items() for line in family_lines(name, one)]
+    rule = document.get("rule")
+    emit(as_json, {"run": found.id, "families": families, "rule": rule}, lines)
+    if not as_json:
+        sys.stdout.flush()
+        narrate("score: raw reward-model score; KL: per-sequence k1, nats; [x]: see --help")
+
+
+def _chosen(families: dict[str, Any], wanted: str | None) -> dict[str, Any]:
+    if wanted is None:
+        return families
+    if wanted not in families:
+        known = clean(", ".join(families))
+        raise CommandError(Exit.USAGE, f"no family {wanted!r:.40}: there are {known}")
+    return {wanted: families[wanted]}
+
+
+def probe_report(place: Place, prompt: str, response: str, as_json: bool) -> None:
+    """Print what the reward model says to a response. Raises CommandError."""
+    from sessions.probe import Probe, wrong_in
+
+    if wrong := wrong_in(prompt, response):
+        raise CommandError(Exit.USAGE, wrong)
+    with acting(place, changes=False):
+        child = Probe(place.checked_task())
+        try:
+            answer = child.ask(prompt, response)
+        finally:
+            child.close()
+    emit(as_json, {"prompt": prompt, "response": response, **answer}, probe_lines(answer))

@@ -1,0 +1,245 @@
+"""Pane 3: histograms of raw scores per family, the runs beside the reference, on one axis."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+
+from ..histograms import EMPTY
+from ..messages import RowsRead, ScoresMeasured, ScoresMeasuring, TailsFound
+from ..state import State
+from ..tails_choice import MOST, Choice, Room, grid_class
+from ..tails_desk import TailsDesk
+from ..tails_text import csv_text, json_text, legend, responses, slots
+from ..tails_view import EXPLANATIONS, Tails, remarks, table_lines
+from ..widgets.histogram import Histogram
+from ..widgets.lines import Lines
+from .dialogs import Ask, Reader, labelled
+from .pane import Pane, Shell
+
+
+class TailsPane(Pane):
+    """Histograms with one cursor through the bins, and a table of quantiles."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "family(1)", "family", tooltip="Next family"),
+        Binding("V", "family(-1)", "family back", tooltip="Previous family"),
+        Binding("z", "zoom", "one/all", tooltip="One family large, or as many as have room"),
+        Binding("L", "log", "log counts", tooltip="Count axis logarithmic or linear"),
+        Binding("left,h", "cursor(-1)", "bin back", tooltip="Read the bin before"),
+        Binding("right,l", "cursor(1)", "bin on", tooltip="Read the next bin"),
+        Binding("shift+left,pageup", "cursor(-10)", "ten back", tooltip="Ten bins back"),
+        Binding("shift+right,pagedown", "cursor(10)", "ten on", tooltip="Ten bins on"),
+        Binding("home", "cursor(-100000)", "lowest", tooltip="Read the lowest bin"),
+        Binding("end", "cursor(100000)", "highest", tooltip="Read the highest bin"),
+        Binding("enter", "rows", "responses", tooltip="The responses behind the bin"),
+        Binding("up,k", "other(-1)", "run above", tooltip="Open the run above in the list"),
+        Binding("down,j", "other(1)", "run below", tooltip="Open the run below in the list"),
+        Binding("e", "measure", "score", tooltip="Sample and score the runs that have no scores"),
+        Binding("o", "open", "score file", tooltip="Look at a score file from elsewhere too"),
+        Binding("x", "forget", "forget files", tooltip="Drop the score files from elsewhere"),
+        Binding("i", "explain", "explain", tooltip="What each number is, and what is amiss"),
+        Binding("y", "copy", "copy", tooltip="Copy the table"),
+        Binding("w", "write", "write", tooltip="Write the figures to a CSV or JSON file"),
+        Binding("escape", "leave", "back", tooltip="Cancel the scoring, or back to the list"),
+    ]
+
+    def __init__(self, state: State, look: str, shell: Shell) -> None:
+        super().__init__(state, look, shell)
+        self.desk = TailsDesk(state, shell, self.post_message)
+        self.choice = Choice()
+        self._visible = False
+        self._news = ""  # what is said once the next look-up has been shown
+
+    def compose(self) -> ComposeResult:
+        """Legend, histograms, read-out with the table."""
+        facts = Lines(id="facts")
+        facts.can_focus = True  # a leaf: focusing a container restyles all that is in it
+        yield facts
+        with Container(id="plots"):
+            for number in range(MOST):
+                yield Histogram(id=f"histogram-{number}")
+        yield Lines(id="readout")
+
+    def on_mount(self) -> None:
+        """Look up the scores."""
+        self.shown()
+
+    def shown(self) -> None:
+        """Look again: scores may have come meanwhile."""
+        self._visible = True
+        self.desk.look()
+
+    def hidden(self) -> None:
+        """What is looked up off screen is of no use."""
+        self._visible = False
+
+    def focus_default(self) -> None:
+        """Give the keys to this pane."""
+        self.screen.set_focus(self.query_one("#facts"))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another size may have room for more histograms."""
+        self._draw()
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    @property
+    def tails(self) -> Tails | None:
+        """The tails on screen; None while there are none of what is chosen."""
+        return self.desk.tails
+
+    @property
+    def _room(self) -> Room:
+        # the terminal's size: a pane's own is nothing while it is being laid out
+        return self.app.size.width, self.app.size.height
+
+    def update(self) -> None:
+        """Show the tails of the runs that are chosen now."""
+        if self._visible and self.desk.stale:
+            self.desk.look()
+        self._draw()
+
+    def _draw(self) -> None:
+        tails = self.tails
+        panels = self.choice.panels(tails, self._room)
+        for name in ("two", "four", "six"):
+            self.query_one("#plots").set_class(name == grid_class(len(panels)), name)
+        owners = slots(tails, self.state.slots) if tails else []
+        pictures = self.choice.pictures(tails, panels, owners, self.look) if tails else []
+        for number, plot in enumerate(self.query(Histogram)):
+            plot.display = number < max(1, len(pictures))
+            plot.show(pictures[number] if number < len(pictures) else EMPTY)
+        lead = legend(tails, owners, self.look) if tails else Text(self.desk.why_nothing())
+        self.query_one("#facts", Lines).show([lead])
+        self._draw_readout(tails)
+
+    def _draw_readout(self, tails: Tails | None) -> None:
+        lacking = self.desk.lacking
+        lines = self.choice.readout(tails, self._bins(), lacking, self._room) if tails else []
+        readout = self.query_one("#readout", Lines)
+        readout.styles.height = len(lines)
+        readout.show(lines)
+
+    def _bins(self) -> range:
+        """The bins of the column under the cursor."""
+        tails = self.tails
+        if tails is None or not tails.edges:
+            return range(0)
+        panels = self.choice.panels(tails, self._room)
+        plot = self.query(Histogram)[panels.index(self.choice.family(tails))]
+        return plot.columns.span(self.choice.cursor(tails), len(tails.edges) - 1)
+
+    def status(self) -> str:
+        """What the choice is; how far a measurement is."""
+        if self.desk.progress:
+            return f"{self.desk.progress}  esc cancels"
+        return self.choice.status(self.tails) if self.tails else "no tails"
+
+    # -- what workers found ----------------------------------------------------------------
+
+    def on_tails_found(self, message: TailsFound) -> None:
+        """What was looked up, if it is still what is wanted."""
+        if self.desk.take(message.found):
+            self._draw()
+            self.shell.say(self._news)
+            self._news = ""
+
+    def on_rows_read(self, message: RowsRead) -> None:
+        """The responses behind the bin."""
+        rows = message.rows
+        body = Text(rows.failure) if rows.failure else responses(rows)
+        self.app.push_screen(Reader(rows.title, body))
+
+    def on_scores_measuring(self, message: ScoresMeasuring) -> None:
+        """How far it is."""
+        self.desk.progress = message.text
+        self._changed()
+
+    def on_scores_measured(self, message: ScoresMeasured) -> None:
+        """It is over, well or not."""
+        self._news = f"not scored: {message.failure}" if message.failure else ""
+        self.desk.measured()
+        self._draw()
+
+    # -- what keys do ----------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        self._draw()
+        self.shell.say("")
+
+    def action_family(self, by: int) -> None:
+        self.choice.turn(self.tails, by)
+        self._changed()
+
+    def action_zoom(self) -> None:
+        self.choice.alone = not self.choice.alone
+        self._changed()
+
+    def action_log(self) -> None:
+        self.choice.log = not self.choice.log
+        self._changed()
+
+    def action_cursor(self, by: int) -> None:
+        if self.tails and self.tails.edges:
+            self.choice.move(self.tails, self._bins(), by)
+            self._changed()
+
+    async def action_other(self, by: int) -> None:
+        keys = [run["id"] for row in self.state.rows() for run in row.runs]
+        here = self.state.open_run
+        place = keys.index(here) + by if here in keys else 0
+        if 0 <= place < len(keys):
+            await self.shell.open_run(keys[place], "tails")
+
+    def action_rows(self) -> None:
+        if self.tails:
+            self.desk.read_rows(self.choice.family(self.tails), self._bins())
+
+    def action_measure(self) -> None:
+        self.shell.say(self.desk.measure())
+
+    async def action_open(self) -> None:
+        hint = "JSONL or CSV with a score; family, gold, id, prompt, response if it has them"
+        await self.app.push_screen(Ask("score file from elsewhere", "", hint), self._open)
+
+    def _open(self, name: str | None) -> None:
+        if name is not None:
+            self.desk.open(name)
+            self.update()
+
+    def action_forget(self) -> None:
+        self.desk.files = ()
+        self.update()
+        self.shell.say("only runs now")
+
+    async def action_explain(self) -> None:
+        tails = self.tails
+        found = [*remarks(tails, tails.families), *tails.bad_lines()] if tails else []
+        pairs = [*EXPLANATIONS, *(("here", line) for line in found)]
+        await self.app.push_screen(Reader("tails of raw scores", labelled(pairs)))
+
+    def action_copy(self) -> None:
+        if self.tails:
+            lines = table_lines(self.tails, self.tails.families, None)
+            self.app.copy_to_clipboard("\n".join(lines))
+            self.shell.say(f"copied {len(lines) - 1} rows")
+
+    async def action_write(self) -> None:
+        hint = ".csv: the figures; .json: counts and edges too"
+        await self.app.push_screen(Ask("write the tails to", "tails.csv", hint), self._write)
+
+    def _write(self, name: str | None) -> None:
+        if name is not None and self.tails:
+            as_json = name.lower().endswith(".json")
+            self.shell.write(Path(name), (json_text if as_json else csv_text)(self.tails))
+
+    async def action_leave(self) -> None:
+        if self.desk.cancel():
+            self.shell.say("cancelling")
+        else:
+            await self.app.run_action("pane('runs')")

@@ -1,0 +1,105 @@
+"""What of the tails is on screen: families, count axis, the bin under the cursor. No Textual."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from .histograms import Picture
+from .render import clean
+from .tails_text import bars, note, read_out
+from .tails_view import Tails, remarks, table_lines
+
+MOST = 6  # histograms that can be on screen at once
+ROOM_FOR_SIX = (100, 34)  # cells of the terminal from which on six are shown
+
+Room = tuple[int, int]  # columns and lines of the terminal
+
+
+@dataclass
+class Choice:
+    """The choices of the person who looks; `cursor` None is the highest bin that is filled."""
+
+    family_at: int = 0
+    alone: bool = False
+    log: bool = False
+    cursor_at: int | None = None
+
+    def family(self, tails: Tails | None) -> str:
+        """The family that is read out."""
+        families = tails.families if tails else []
+        return families[min(self.family_at, len(families) - 1)] if families else ""
+
+    def turn(self, tails: Tails | None, by: int) -> None:
+        """Read out another family."""
+        self.family_at = (self.family_at + by) % max(1, len(tails.families) if tails else 1)
+
+    def panels(self, tails: Tails | None, room: Room) -> list[str]:
+        """The families whose histograms are shown."""
+        if tails is None or not tails.families:
+            return []
+        here = self.family(tails)
+        small = room[0] < ROOM_FOR_SIX[0] or room[1] < ROOM_FOR_SIX[1]
+        if self.alone or small:
+            return [here]
+        first = tails.families.index(here) // MOST * MOST
+        return tails.families[first : first + MOST]
+
+    def cursor(self, tails: Tails) -> int:
+        """The bin that is read out."""
+        if self.cursor_at is not None and self.cursor_at < len(tails.edges) - 1:
+            return self.cursor_at
+        figures = tails.of(self.family(tails))
+        filled = [at for one in figures for at, count in enumerate(one["counts"]) if count]
+        return max(filled, default=0)
+
+    def move(self, tails: Tails, bins: range, by: int) -> None:
+        """Read out the bins so many columns further than `bins`."""
+        target = bins.start + by * len(bins)
+        self.cursor_at = max(0, min(target, len(tails.edges) - 2))
+
+    def pictures(
+        self, tails: Tails, panels: Sequence[str], owners: Sequence[int], look: str
+    ) -> list[Picture]:
+        """The histograms of the families; the cursor is in one of them."""
+        return [self._picture(tails, family, owners, look, len(panels) > 1) for family in panels]
+
+    def _picture(
+        self, tails: Tails, family: str, owners: Sequence[int], look: str, several: bool
+    ) -> Picture:
+        here = family == self.family(tails)
+        finite = any(one["n_finite"] for one in tails.of(family))
+        return Picture(
+            title=("▸ " if here and several else "") + clean(family),
+            note=note(tails, family),
+            bars=bars(tails, family, owners),
+            edges=tails.edges if finite else (),
+            log=self.log,
+            cursor=self.cursor(tails) if here else None,
+            look=look,
+        )
+
+    def readout(self, tails: Tails, bins: range, lacking: str, room: Room) -> list[Text]:
+        """The lines under the histograms: the bin, the table, what is amiss."""
+        family, most = self.family(tails), max(3, room[1] // 3)
+        table = table_lines(tails, self.panels(tails, room), room[0] - 2)
+        if len(table) > most:
+            table = table_lines(tails, [family], room[0] - 2)
+        at = read_out(tails, family, bins) if tails.edges else "no finite score"
+        said = [f"no scores yet: {lacking}. e samples and scores"] if lacking else []
+        said += list(remarks(tails, [family]))
+        dim = [Text(line, "dim") for line in said[:2]]
+        return [Text(at, "bold"), Text(table[0], "dim"), *map(Text, table[1:most]), *dim]
+
+    def status(self, tails: Tails) -> str:
+        """Which family on which count axis, and whether lines could not be read."""
+        here = tails.families.index(self.family(tails)) + 1 if tails.families else 0
+        parts = [f"{clean(self.family(tails))} {here}/{len(tails.families)}"]
+        parts.append(f"counts {'log' if self.log else 'linear'}")
+        bad = sum(source["bad_lines"] for source in tails.document["sources"])
+        return "  ".join([*parts, *([f"{bad} bad lines (i)"] if bad else [])])
+
+
+def grid_class(count: int) -> str:
+    """How so many plots are laid out."""
+    return "" if count <= 1 else "two" if count == 2 else "four" if count <= 4 else "six"

@@ -1,0 +1,104 @@
+"""What `rlhf-tui tails` does: measure what lacks scores, compute, print."""
+
+import shutil
+import textwrap
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from .acting import acting, emit, find_all
+from .exits import CommandError, Exit
+from .histograms import GROUND, Bars, Options, as_text, draw
+from .looks import chosen_look
+from .measuring import reporting
+from .place import Place
+from .plotting import glyph
+from .render import ascii_only, clean
+from .tails_view import Tails, headline, remarks, table_lines
+
+if TYPE_CHECKING:
+    from sessions import tails as kept
+
+HEIGHT = 8  # lines of a histogram, its axis included
+MOST_WIDTH = 100
+
+
+class Asked(NamedTuple):
+    """The runs and files whose tails are asked for."""
+
+    runs: tuple[str, ...]
+    files: tuple[Path, ...]
+    alone: bool
+    log: bool
+
+
+def report(place: Place, asked: Asked, as_json: bool) -> None:
+    """Print the tails. Raises CommandError."""
+    from sessions.evaluation_child import EvaluationError
+    from sessions.tails import Tails as Kept
+
+    if not asked.runs and not asked.files:
+        raise CommandError(Exit.USAGE, "name a run, or a score file with --file")
+    with acting(place, changes=False) as workspace:
+        made = Kept(place.checked_task(), workspace, keep=not place.read_only)
+        try:
+            sources = [*_sources(place, made, asked), *_given(asked.files)]
+            document = made.document(sources, with_reference=not asked.alone)
+        except EvaluationError as error:
+            raise CommandError(Exit.UNABLE, str(error)) from error
+        emit(as_json, document, _lines(Tails(document), asked.log))
+
+
+def _sources(place: Place, made: "kept.Tails", asked: Asked) -> "list[kept.Source]":
+    """The score files of the reference and the runs, measured where they are lacking."""
+    from sessions.tails import Source, Wanted
+
+    runs = [Wanted(run.id, run.folder) for run in find_all(place, asked.runs)]
+    wanted = runs if asked.alone else made.beside(runs)
+    there, lacking = made.stored(wanted)
+    files = {source.name: source.file for source in there}
+    if lacking and place.read_only:
+        names = ", ".join(one.name for one in lacking)
+        raise CommandError(Exit.USAGE, f"{names}: no scores yet, and --read-only measures nothing")
+    if lacking:
+        with reporting(len(lacking)) as tell:
+            for one in lacking:
+                files[one.name] = made.scores.measure(one.folder, partial(tell, one.name))
+    return [Source(one.name, files[one.name]) for one in wanted]
+
+
+def _given(paths: tuple[Path, ...]) -> "list[kept.Source]":
+    from sessions.tails import Source
+
+    return [Source(path.name, path.expanduser().absolute()) for path in paths]
+
+
+def _lines(tails: Tails, log: bool) -> Iterator[str]:
+    columns = shutil.get_terminal_size().columns
+    for family in tails.families:
+        yield from _picture(tails, family, log, min(MOST_WIDTH, columns))
+        yield ""
+    yield from table_lines(tails, tails.families, columns)
+    yield ""
+    yield "n scores; ±, []: 95 % by prompt; ratio: (p99.5 - p50)/IQR; >ref: share beyond the"
+    yield "reference's p99.5; shift: of the median, in IQRs of the reference. Single seed."
+    for line in (*remarks(tails, tails.families), *(f"not read: {x}" for x in tails.bad_lines())):
+        yield from textwrap.wrap(line, columns, subsequent_indent="  ")
+
+
+def _picture(tails: Tails, family: str, log: bool, width: int) -> Iterator[str]:
+    figures, names = tails.of(family), tails.names
+    ascii = chosen_look() == "ascii"
+    yield clean(family)
+    ground = 1 if tails.has_reference else 0
+    marks = ["%" if ascii else "█"] * ground + [glyph(i, ascii) for i in range(len(names) - ground)]
+    for mark, name, one in zip(marks, names, figures, strict=True):
+        yield f"{mark} {name}  {headline(one)}".rstrip()
+    if not any(one["n_finite"] for one in figures):
+        yield "no finite score"
+        return
+    slots = [GROUND] * ground + list(range(len(names) - ground))
+    bars = [Bars(slot, one["counts"]) for slot, one in zip(slots, figures, strict=True)]
+    lines = as_text(draw(bars, tails.edges, Options(width, HEIGHT, log, ascii)))
+    yield from map(ascii_only, lines) if ascii else lines

@@ -1,0 +1,136 @@
+"""What the Tails pane has done beside the event loop: look up, measure, read rows. No Textual."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sessions.errors import SessionError
+from sessions.evaluation_child import EvaluationError
+
+from .exits import CommandError
+from .render import clean
+from .tails_view import Tails
+
+if TYPE_CHECKING:
+    from sessions import tails as kept
+
+    from .place import Place
+
+Say = Callable[[str], None]
+
+
+class Cancel(threading.Event):
+    """Set by hand, or by the dashboard's end."""
+
+    def __init__(self, stopping: threading.Event) -> None:
+        super().__init__()
+        self._stopping = stopping
+
+    def is_set(self) -> bool:
+        """Whether either has happened."""
+        return super().is_set() or self._stopping.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is set by hand, or the time is over."""
+        return super().wait(timeout) or self.is_set()
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Whose tails are wanted: runs as (id, folder), and score files from elsewhere."""
+
+    runs: tuple[tuple[str, Path], ...]
+    files: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a look-up found: the tails of those with scores, the ids of those without."""
+
+    chosen: Chosen
+    tails: Tails | None = None
+    sources: "Sequence[kept.Source]" = ()
+    lacking: tuple[str, ...] = ()
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The responses behind a bin: what it is called, and per source its total and rows."""
+
+    title: str
+    parts: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    failure: str = ""
+
+
+def look(place: "Place", chosen: Chosen, cancel: Cancel) -> Found:
+    """The tails of what is measured already. Measures nothing."""
+    try:
+        made = _tails(place)
+        there, lacking = made.stored(made.beside(_wanted(chosen)))
+        from sessions.tails import Source
+
+        there += [Source(path.name, path) for path in chosen.files]
+        names = tuple(one.name for one in lacking)
+        beside = made.reference.name not in names
+        if not there or (beside and len(there) == 1 and lacking):
+            return Found(chosen, lacking=names)
+        document = made.document(there, beside, cancel)
+        return Found(chosen, Tails(document), there, names)
+    except (SessionError, EvaluationError, CommandError) as error:
+        return Found(chosen, failure=clean(str(error)))
+
+
+def _tails(place: "Place") -> "kept.Tails":
+    from sessions.paths import Workspace
+    from sessions.tails import Tails as Kept
+
+    return Kept(place.checked_task(), Workspace(place.workspace), keep=not place.read_only)
+
+
+def _wanted(chosen: Chosen) -> "list[kept.Wanted]":
+    from sessions.tails import Wanted
+
+    return [Wanted(name, folder) for name, folder in chosen.runs]
+
+
+def measure(place: "Place", chosen: Chosen, say: Say, cancel: Cancel) -> str:
+    """Sample and score what lacks scores; why something could not be, or nothing."""
+    try:
+        made = _tails(place)
+        _, lacking = made.stored(made.beside(_wanted(chosen)))
+        for count, one in enumerate(lacking, start=1):
+            label = f"scoring {clean(one.name)} ({count}/{len(lacking)})"
+            say(label)
+            made.scores.measure(one.folder, _percent(say, label), cancel)
+    except (SessionError, EvaluationError, CommandError) as error:
+        return "cancelled: nothing was kept" if cancel.is_set() else clean(str(error))
+    return ""
+
+
+def _percent(say: Say, label: str) -> Callable[[int, int], None]:
+    """Tells progress, a tenth at a time."""
+    told = 0
+
+    def report(done: int, total: int) -> None:
+        nonlocal told
+        tenth = 10 * done // max(1, total)
+        if tenth > told:
+            told = tenth
+            say(f"{label} {10 * tenth}%")
+
+    return report
+
+
+def read_rows(
+    sources: "Sequence[kept.Source]", title: str, part: "kept.Bin", cancel: Cancel
+) -> Rows:
+    """The responses behind a bin, of every source."""
+    from sessions.tails import rows_behind
+
+    try:
+        return Rows(title, [(one.name, rows_behind(one.file, part, cancel)) for one in sources])
+    except (SessionError, EvaluationError) as error:
+        return Rows(title, failure=clean(str(error)))
