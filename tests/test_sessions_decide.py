@@ -16,9 +16,8 @@ FOUND = {"figures": {}, "sha256": {}, "missing": [], "digest": "d"}
 
 
 def one_run(console: Console, run: str) -> dict[str, object]:
-    """A run's facts by `runs --json`."""
-    listed = json.loads(console.run("runs", "--json", "--evaluate", "0").stdout)
-    return next(one for one in listed["runs"] if one["id"] == run)
+    """A run's facts by `show --json`."""
+    return dict(json.loads(console.run("show", run, "--json").stdout))
 
 
 @pytest.fixture(name="console")
@@ -40,6 +39,8 @@ def test_a_hold_with_a_reason_is_recorded_with_evidence_and_shown(console: Conso
     assert made["evidence"]["figures"]["dev"] == {"proxy": 0.99, "kl": 8.0}
     run = one_run(console, "kl002-s1500")
     assert (run["verdict"], run["verdict_stale"]) == ("hold", False)
+    listed = json.loads(console.run("runs", "--json", "--evaluate", "0").stdout)["runs"]
+    assert [one["verdict"] for one in listed if one["id"] == "kl002-s1500"] == ["hold"]
     assert "dune collapses" in console.run("show", "kl002").stdout
     found = console.run("runs", "--filter", "verdict=hold", "--evaluate", "0").stdout
     assert "kl002-s1500" in found

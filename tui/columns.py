@@ -15,10 +15,10 @@ PINNED = ("state", "name")  # always shown, at the left
 _METRICS = [key for key in FIELDS if key.count(".") == 1 and not key.startswith("train.")]
 DEFAULT_COLUMNS = (
     *PINNED,
-    "verdict",
     "kl_coef",
     "steps",
     "mix",
+    "verdict",
     *_METRICS,
     "wrapper",
     "seed",

@@ -81,8 +81,11 @@ def document(chosen: Chosen) -> dict[str, Any]:
         "total": chosen.total,
         "truncated": len(chosen.runs) < chosen.total,
         "problems": chosen.problems,
-        "runs": chosen.runs,
+        "runs": [{k: v for k, v in run.items() if k not in _INNER} for run in chosen.runs],
     }
+
+
+_INNER = ("verdict_stale",)  # for filters and the dashboard; `show --json` has it too
 
 
 def _csv_columns() -> Iterator[tuple[str, Callable[[Run], Any]]]:
