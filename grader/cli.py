@@ -68,6 +68,15 @@ def grades_command(**options: Any) -> int:
     return list_grades(**options)
 
 
+@program.command("digest")
+@click.argument("folder", type=_FOLDER, metavar="DIR")
+def digest_command(folder: Path) -> int:
+    """Print the sha256 by which a grade names what it graded."""
+    from .commands import digest
+
+    return digest(folder)
+
+
 @program.command("derive")
 @click.option("--build", type=_FOLDER, help="A build of another world (default: the shipped one).")
 @click.option("--out", type=_FOLDER, help="Where the truth goes (default: inside the build).")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from .cli import narrate
 from .errors import Exit, GraderError, TruthError
 from .grade import PARTS, Options, grade, wanted_parts
 from .report import comparison, console, document, error_document, table
+from .snapshot import take
 
 _DIAGNOSIS = ("G1", "G2", "G3")
 
@@ -40,7 +42,8 @@ def _one(folder: Path, arena: Arena, options: Options, grades: Path | None) -> d
     found = document(graded)
     if grades is not None:
         outputs = {name: said.output for name, said in graded.said.items()}
-        identity = keep.keep(grades, folder.resolve().name, found, outputs)
+        place = folder.resolve()
+        identity = keep.keep(grades, place.name, found, outputs, place)
         narrate(f"kept as {identity}")
     return found
 
@@ -110,6 +113,13 @@ def list_grades(identities: tuple[str, ...], grades: Path, as_json: bool) -> int
         console().print(comparison(chosen) if chosen else "no grades yet")
     for identity, problem in problems.items():
         narrate(f"{identity} cannot be read: {problem}")
+    return Exit.OK
+
+
+def digest(folder: Path) -> int:
+    """Print what `hashes.submission` would be if the folder were graded now."""
+    with tempfile.TemporaryDirectory(prefix="digest-") as scratch:
+        print(dumps({"format": 1, "submission": take(folder, Path(scratch)).digest}))
     return Exit.OK
 
 

@@ -133,6 +133,8 @@ def diagnose(
         index, name = numbered
         see = {"task": task, "submission": snapshot.root, "rm": folders[name]}
         job = Job(work / f"job-{index}", _arguments(), see, limits)
+        most = f"at most {limits.wall_s:.0f} s and {limits.cpu_s:.0f} CPU-seconds"
+        narrate(f"diagnostic {index}/{total}: begins on {name}, {most}")
         found = _judge(name, job, launcher.run(job), str(work))
         narrate(f"diagnostic {index}/{total}: {found.status}, {found.cpu_s:.1f} CPU-seconds")
         return found

@@ -13,6 +13,7 @@ from typing import Any
 from rlhf.runlog import write_json
 
 RECORD = "grade.json"
+SOURCE = "source.json"
 _MAX_NAME = 40
 
 
@@ -21,8 +22,17 @@ def _slug(name: str) -> str:
     return text[:_MAX_NAME] or "submission"
 
 
-def keep(grades: Path, name: str, document: dict[str, Any], outputs: Mapping[str, str]) -> str:
-    """Write `document` and the `outputs` under a new id made from `name`; returns the id."""
+def keep(
+    grades: Path,
+    name: str,
+    document: dict[str, Any],
+    outputs: Mapping[str, str],
+    source: Path | None = None,
+) -> str:
+    """Write `document` and the `outputs` under a new id made from `name`; returns the id.
+
+    `source` is the folder that was graded: its path is kept beside the document, not in it.
+    """
     grades.mkdir(parents=True, exist_ok=True)
     base, number = f"{_slug(name)}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}", 1
     while True:
@@ -35,6 +45,8 @@ def keep(grades: Path, name: str, document: dict[str, Any], outputs: Mapping[str
         (grades / identity / "output").mkdir()
         for rm, text in outputs.items():
             (grades / identity / "output" / f"{rm}.txt").write_text(text)
+        if source is not None:
+            write_json(grades / identity / SOURCE, {"folder": str(source)})
         write_json(grades / identity / RECORD, document)
         return identity
 

@@ -9,20 +9,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rlhf.runlog import LOG_NAME
 
 from .added import folders
-from .evaluations import Evaluations, attach
+from .decide import is_stale
+from .evaluations import Evaluations, FileHashes, attach
 from .kept import Entry, Stamp, load, save, stamp_of
-from .meta import Tags
+from .meta import Standing, Told
 from .paths import EVAL_DIR, Workspace
 from .rundir import Run, read_run, recipe
 from .runfiles import Problem, is_run
 from .task import Task
 
 REFERENCE = "reference"
-FEW = 200  # runs with tags that are looked at every time, not only by a scan
+FEW = 2000  # runs of which something was said: so many are looked at every time
 KEEP_FROM = 50  # runs from which on a listing is worth keeping between processes
 # whose times tell that a run changed: a file that came, went or was replaced changes its folder
 _SIGNED = ("", LOG_NAME, EVAL_DIR)
@@ -58,7 +60,7 @@ class Catalogue:
         self._unsettled: list[Where] = []
         self._parents: list[Stamp] = []
         self._problems: list[Problem] = []
-        self._tags = Tags(workspace)
+        self._told = Standing(workspace)
 
     def scan(self) -> Listing:
         """The runs as they are now. Raises TaskError if the task folder is not whole."""
@@ -72,12 +74,13 @@ class Catalogue:
             if entry is not None:
                 entries[str(where[0])] = entry
                 order.append(where)
-        self._tags.look()
+        self._told.look()
         self._keep(entries)
         self._seen, self._order = entries, order
         self._unsettled = [where for where in order if not entries[str(where[0])].is_settled]
+        listing = self._listing()
         self.evaluations.hashes.save()
-        return self._listing()
+        return listing
 
     def glance(self) -> Listing | None:
         """What `scan` would give, if a run came, went or moved since; else None.
@@ -87,7 +90,7 @@ class Catalogue:
         """
         if self._parent_stamps() != self._parents:
             return self.scan()
-        moved = len(self._tags.by_id) < FEW and self._tags.look()
+        moved = len(self._told.by_id) < FEW and self._told.look()
         for where in self._unsettled:
             entry = self._entry(where)
             if entry is None:
@@ -101,7 +104,8 @@ class Catalogue:
     def _listing(self) -> Listing:
         listing = Listing(problems=list(self._problems))
         for folder, _ in self._order:
-            _enlist(listing, folder, self._seen[str(folder)], self._tags.by_id)
+            entry = self._seen[str(folder)]
+            _enlist(listing, folder, entry, self._told.by_id, self.evaluations.hashes)
         return listing
 
     def _keep(self, entries: dict[str, Entry]) -> None:
@@ -168,19 +172,29 @@ def find(listing: Listing, run: str) -> str:
     raise LookupError(f"no run is called {run!r}: `rlhf-tui runs` lists them")
 
 
-def _enlist(listing: Listing, folder: Path, entry: Entry, tags: Mapping[str, list[str]]) -> None:
+def _enlist(
+    listing: Listing, folder: Path, entry: Entry, told: Mapping[str, Told], hashes: FileHashes
+) -> None:
     """Add a run under an id of its own: two places may hold the same folder name."""
     run = entry.run
     base, count = run["id"], 1
     while run["id"] in listing.folders:
         count += 1
         run = {**run, "id": f"{base}-{count}"}
-    if run["id"] in tags:
-        run = {**run, "tags": tags[run["id"]]}
+    said = told.get(run["id"])
+    if said is not None:
+        run = {**run, "tags": said.tags, **_verdict(said.decision, folder, hashes)}
     listing.folders[run["id"]] = folder
     listing.recipes[run["id"]] = entry.recipe
     listing.runs.append(run)
     listing.problems.extend(entry.problems)
+
+
+def _verdict(made: Run | None, folder: Path, hashes: FileHashes) -> dict[str, Any]:
+    """The decision that stands, and whether the checkpoint is another since."""
+    if made is None:
+        return {}
+    return {"verdict": made["decision"], "verdict_stale": is_stale(made, folder, hashes)}
 
 
 def _children(place: Path, problems: list[Problem], missing_is_fine: bool = True) -> Iterator[Path]:

@@ -90,6 +90,15 @@ class Evaluations:
 
     def stored(self, policy_dir: Path) -> Evaluation | None:
         """The kept evaluation of the checkpoint as it is now, or None."""
+        found = self._found(policy_dir)
+        return found[1] if found else None
+
+    def place(self, policy_dir: Path) -> Path | None:
+        """The file that `stored` reads, or None."""
+        found = self._found(policy_dir)
+        return found[0] if found else None
+
+    def _found(self, policy_dir: Path) -> tuple[Path, Evaluation] | None:
         folders = [folder for folder in self.folders(policy_dir) if folder.is_dir()]
         if not folders:
             return None
@@ -100,7 +109,7 @@ class Evaluations:
         for folder in folders:
             found = read_object(folder / name, [])
             if found is not None and _is_whole(found):
-                return found
+                return folder / name, found
         return None
 
     def measure(

@@ -14,6 +14,7 @@ from .paths import Workspace
 from .record import now, operator
 
 LONGEST_TAG = 64
+VERDICTS = ("ship", "hold")
 SUFFIX = ".jsonl"
 
 
@@ -32,6 +33,12 @@ class Meta:
             for tag in _strings(row.get("remove")):
                 standing.pop(tag, None)
         return list(standing)
+
+    @property
+    def decision(self) -> dict[str, Any] | None:
+        """The latest decision that can be read; earlier ones stay in the rows."""
+        made = [row for row in self.of_kind("decision") if row.get("decision") in VERDICTS]
+        return made[-1] if made else None
 
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
         """The rows of one kind: note, tag, decision, replay."""
@@ -74,13 +81,21 @@ def read(workspace: Workspace, identifier: str) -> Meta:
         return Meta()
 
 
-class Tags:
-    """The tags of every run that has any, read again only where they changed."""
+@dataclass(frozen=True)
+class Told:
+    """What stands of what was said about a run: its tags and the latest decision."""
+
+    tags: list[str]
+    decision: dict[str, Any] | None
+
+
+class Standing:
+    """What stands of every run of which anything was said, read again only where it changed."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._stamps: dict[str, tuple[int, int]] = {}
-        self.by_id: dict[str, list[str]] = {}
+        self.by_id: dict[str, Told] = {}
 
     def look(self) -> bool:
         """Read what changed; whether anything did."""
@@ -89,7 +104,8 @@ class Tags:
             return False
         for name in stamps:
             if stamps[name] != self._stamps.get(name):
-                self.by_id[name] = read(self._workspace, name).tags
+                meta = read(self._workspace, name)
+                self.by_id[name] = Told(meta.tags, meta.decision)
         self.by_id = {name: self.by_id[name] for name in stamps}
         self._stamps = stamps
         return True

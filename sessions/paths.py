@@ -60,6 +60,16 @@ class Workspace:
         return self.root / "grades"
 
     @property
+    def submissions(self) -> Path:
+        """Submission folders that this workspace made, or that were put here."""
+        return self.root / "submissions"
+
+    @property
+    def graded_folders(self) -> Path:
+        """A JSON list of the submission folders elsewhere that are shown here."""
+        return self.root / "submissions.json"
+
+    @property
     def meta(self) -> Path:
         return self.root / "meta"
 

@@ -59,6 +59,7 @@ def read_run(folder: Path, source: str, families: list[str], problems: list[Prob
         "train": finite_or_null(rows[-1]) if rows else None,
         "quality": None,
         "verdict": None,
+        "verdict_stale": None,
         "nonfinite": _nonfinite(rows[-1]) if rows else [],
     }
 

@@ -137,7 +137,7 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
     def _open_under_cursor(self) -> None:
         """Where no run is open yet, the panes show the one under the list's cursor."""
         row = self.query_one(RunsTable).cursor_row
-        if self.state.open_run is None and row is not None and row.runs[0]["id"] in self.state.runs:
+        if self.state.open_run is None and row and row.runs[0]["id"] in self.state.runs:
             self.state.open(row.runs[0]["id"])
             self._follow_chosen()
 

@@ -37,6 +37,8 @@ COMMANDS = {  # command: the module in tui.commands that holds it
     "wrapper": "checks",
     "grade": "grade",
     "grades": "grade",
+    "scaffold": "scaffold",
+    "decide": "decide",
     "doctor": "checks",
 }
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .fields import FIELDS, Field
-from .marks import NOT_FINITE, STATE_MARKS
+from .marks import NOT_FINITE, STATE_MARKS, VERDICT_MARKS
 from .render import NONE, age, clean, figure, plain
 
 if TYPE_CHECKING:
@@ -13,8 +13,27 @@ if TYPE_CHECKING:
 
 PINNED = ("state", "name")  # always shown, at the left
 _METRICS = [key for key in FIELDS if key.count(".") == 1 and not key.startswith("train.")]
-DEFAULT_COLUMNS = (*PINNED, "kl_coef", "steps", "mix", *_METRICS, "wrapper", "seed", "age")
-WIDTHS = {"state": 10, "kl_coef": 5, "steps": 9, "mix": 9, "wrapper": 12, "seed": 4, "age": 4}
+DEFAULT_COLUMNS = (
+    *PINNED,
+    "kl_coef",
+    "steps",
+    "mix",
+    "verdict",
+    *_METRICS,
+    "wrapper",
+    "seed",
+    "age",
+)
+WIDTHS = {
+    "state": 10,
+    "verdict": 7,
+    "kl_coef": 5,
+    "steps": 9,
+    "mix": 9,
+    "wrapper": 12,
+    "seed": 4,
+    "age": 4,
+}
 OTHER_WIDTH = 12
 NAME_WIDTHS = (14, 40)  # the narrowest and the widest that the name column gets
 METRIC_WIDTH, GROUP_METRIC_WIDTH = 5, 10
@@ -29,7 +48,7 @@ AGE = Field(
     FIELDS["created"].get,
 )
 COLUMNS: dict[str, Field] = {**FIELDS, "age": AGE}
-LEFT = frozenset({"state", "name", "mix", "wrapper", "id", "source", "tags", "reason"})
+LEFT = frozenset({"state", "name", "mix", "wrapper", "id", "source", "tags", "reason", "verdict"})
 
 
 @dataclass(frozen=True)
@@ -129,6 +148,14 @@ def _wrapper(run: Mapping[str, Any], value: Any) -> str:
     return clean(str(value)).replace("\\", "/").rsplit("/", 1)[-1] if value else NONE
 
 
+def _verdict(run: Mapping[str, Any], value: Any) -> str:
+    """`○ hold`; with a question mark where the checkpoint is another since."""
+    if value is None:
+        return NONE
+    doubt = "?" if run["verdict_stale"] else ""
+    return f"{VERDICT_MARKS.get(str(value), '?')} {clean(str(value))}{doubt}"
+
+
 def _age(run: Mapping[str, Any], value: Any) -> str:
     return age(value)
 
@@ -140,4 +167,5 @@ _SPECIAL = {
     "mix": _mix,
     "wrapper": _wrapper,
     "age": _age,
+    "verdict": _verdict,
 }

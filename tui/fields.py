@@ -130,6 +130,7 @@ def _all_fields() -> Iterator[Field]:
     yield _record("tags", "tags", "tags given by an operator")
     yield _record("quality", "quality", "estimate of true quality")
     yield _record("verdict", "verdict", "the recorded decision: ship or hold")
+    yield _record("verdict_stale", "stale", "the checkpoint changed since the decision")
     yield _record("nonfinite", "nonfinite", "metrics that were NaN or infinite")
     yield _record("created", "created", "when it was created, UTC")
     yield _record("started", "started", "when it started, UTC")

@@ -9,6 +9,7 @@ from typing import Any
 
 from rlhf.vocab import FAMILIES
 
+from .columns import COLUMNS, cell
 from .exits import CommandError, Exit
 from .export import flat
 from .fields import FIELDS, K1, Run, getter
@@ -17,6 +18,7 @@ from .measuring import measure_missing
 from .order import ordered
 from .place import Place
 from .render import ascii_only, clean, figure, fit, mix, plain, with_error
+from .state import Row
 from .table import layout, to_csv
 
 
@@ -79,8 +81,11 @@ def document(chosen: Chosen) -> dict[str, Any]:
         "total": chosen.total,
         "truncated": len(chosen.runs) < chosen.total,
         "problems": chosen.problems,
-        "runs": chosen.runs,
+        "runs": [{k: v for k, v in run.items() if k not in _INNER} for run in chosen.runs],
     }
+
+
+_INNER = ("verdict_stale",)  # for filters and the dashboard; `show --json` has it too
 
 
 def _csv_columns() -> Iterator[tuple[str, Callable[[Run], Any]]]:
@@ -106,7 +111,12 @@ def text_table(chosen: Chosen, limit: int | None) -> list[str]:
     if not chosen.runs:
         return ["no run matches" if chosen.total == 0 else "no run within the limit"]
     names = [clean(run["name"]) or run["id"] for run in chosen.runs]
-    blocks = [layout([_HEAD, *_settings(names, chosen.runs)], limit, texts=(1, 4))]
+    settings = [_HEAD, *_settings(names, chosen.runs)]
+    if any(run["verdict"] for run in chosen.runs):
+        verdicts = [cell(Row(run["id"], (run,)), COLUMNS["verdict"]) for run in chosen.runs]
+        column = ["verdict", *verdicts]
+        settings = [[*row, said] for row, said in zip(settings, column, strict=True)]
+    blocks = [layout(settings, limit, texts=(1, 4))]
     for metric, caption in (("proxy", "PROXY"), ("kl", "KL, nats")):
         head = [caption, "balanced", *FAMILIES]
         blocks.append(layout([head, *_figures(names, chosen.runs, metric)], limit))

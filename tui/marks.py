@@ -13,3 +13,5 @@ STATE_MARKS = {
     "lost": "!",
     "unknown": "?",
 }
+
+VERDICT_MARKS = {"ship": "●", "hold": "○"}

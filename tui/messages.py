@@ -19,6 +19,7 @@ from .tails_work import Found, Rows
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+    from sessions.grades import Shelf
     from sessions.probe import Probe
     from sessions.progress import Progress
 
@@ -234,3 +235,33 @@ class FrontierFound(Message):
 
     keys: tuple[str, ...]
     found: FrontierPoints
+
+
+@dataclass
+class ShelfChanged(Message):
+    """There are other submissions, gradings or kept grades than before."""
+
+    shelf: "Shelf"
+
+
+@dataclass
+class GradesRead(Message):
+    """Documents of kept grades, by id."""
+
+    documents: dict[str, dict[str, Any]]
+
+
+@dataclass
+class FolderCompared(Message):
+    """Whether a graded folder is still what the grade is of, in words."""
+
+    identity: str
+    said: str
+
+
+@dataclass
+class Remembered(Message):
+    """A folder to grade was named: its place, or why it cannot be shown."""
+
+    folder: str
+    problem: str

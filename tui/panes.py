@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .screens.grade import GradePane
 from .screens.jobs import JobsPane
 from .screens.logs import LogsPane
 from .screens.pane import Pane, Shell
@@ -27,5 +28,6 @@ PANES = (
     PaneKind("2", "run", "Run", RunPane),
     PaneKind("3", "tails", "Tails", TailsPane),
     PaneKind("4", "logs", "Logs", LogsPane),
+    PaneKind("5", "grade", "Grade", GradePane),
     PaneKind("6", "jobs", "Jobs", JobsPane),
 )

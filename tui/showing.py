@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rlhf.vocab import FAMILIES
 
 from .columns import COLUMNS, cell
+from .deciding import history_lines
 from .explain import in_full
 from .fields import FIELDS
 from .place import Place
@@ -46,6 +47,9 @@ def fact_lines(found: Mapping[str, Any]) -> Iterator[str]:
     pairs += [("files", " ".join(found["files"])), ("checkpoints", _joined(found["checkpoints"]))]
     pairs += [("not finite", _joined(found["nonfinite"]))] if found["nonfinite"] else []
     pairs += [("note", str(note.get("text", ""))) for note in found["notes"]]
+    if found["decisions"]:
+        said = history_lines(found["decisions"], found["verdict_stale"])
+        pairs += [("decision", line) for line in said]
     for label, text in pairs:
         yield f"  {label:12} {clean(text)}"
     yield ""

@@ -130,6 +130,11 @@ class State:
         if self.grouped:
             self._sorted = None
 
+    def columns_shown(self) -> list[str]:
+        """The columns that are wanted; that of the decisions only once there is one."""
+        decided = any(run["verdict"] for run in self.runs.values())
+        return [key for key in self.columns if key != "verdict" or decided]
+
     def sort_by(self, key: str | None, reverse: bool) -> None:
         """Sort by a field; None brings back the order in which runs are found."""
         self.sort, self.reverse = key, reverse

@@ -6,12 +6,15 @@ Its stdout, stderr and exit code are passed on as they are. Grades are kept in t
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 
-from ..exits import Terminated
+from ..acting import acting, emit
+from ..exits import CommandError, Exit, Terminated
 from ..place import Place
 
+_JOB_FLAGS = ("--json", "--brief", "--no-diagnostic", "--allow-unprotected")
 _ANY = {"ignore_unknown_options": True, "help_option_names": []}
 
 
@@ -36,11 +39,40 @@ def _run(command: str, place: Place, arguments: tuple[str, ...]) -> int:
 
 
 @click.command(context_settings=_ANY, short_help="Grade submission folders.")
+@click.option("--job", is_flag=True, help="In the background, by the workspace's queue.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="DIR...")
 @click.pass_obj
-def grade(place: Place, arguments: tuple[str, ...]) -> int:
-    """Grade submission folders; --help lists the options."""
-    return _run("grade", place, arguments)
+def grade(place: Place, job: bool, arguments: tuple[str, ...]) -> int:
+    """Grade submission folders; --help lists the options. --job returns at once."""
+    return _queue(place, arguments) if job else _run("grade", place, arguments)
+
+
+def _queue(place: Place, arguments: tuple[str, ...]) -> int:
+    """One job a folder: it has a log, can be stopped, and outlives whoever asked for it."""
+    from sessions.grades import KIND, remember
+    from sessions.launch import launch_job
+    from sessions.paths import GRADE_RECORD
+
+    flags = [word for word in arguments if word.startswith("-")]
+    unknown = [flag for flag in flags if flag not in _JOB_FLAGS]
+    folders = [word for word in arguments if not word.startswith("-")]
+    if unknown or not folders:
+        said = f"with --job there is no {unknown[0]}" if unknown else "name a submission folder"
+        raise CommandError(Exit.USAGE, said, fix=f"DIR... and any of {', '.join(_JOB_FLAGS)}")
+    passed = [flag for flag in flags if flag not in ("--json", "--brief")]
+    with acting(place) as workspace:
+        places = [remember(workspace, Path(folder)) for folder in folders]
+        keep = ["--brief", "--grades", str(workspace.grades), "--out", GRADE_RECORD, *passed]
+        start = [sys.executable, "-P", "-m", "grader", "grade", *keep]
+        jobs = [
+            launch_job(
+                *(workspace, KIND, f"grade {Path(one).name}", [*start, one], place.task.absolute()),
+                submission=one,
+            )
+            for one in places
+        ]
+    emit("--json" in flags, {"jobs": jobs}, jobs)
+    return Exit.OK
 
 
 @click.command(context_settings=_ANY, short_help="List and compare kept grades.")

@@ -16,6 +16,7 @@ from ..messages import TrashListed
 from ..performing import Outcome
 from ..render import clean, fit
 from ..widgets.choices import Choice
+from .decide import decide_run
 from .dialogs import Ask, Confirm, Picker, Told
 from .launch import LaunchScreen
 from .pane import Pane
@@ -60,6 +61,7 @@ class RunActions(Pane):
         Binding(
             "x", "samples", "samples", tooltip="What the run says, and which tokens it favours"
         ),
+        Binding("d", "decide", "decide", tooltip="Ship or hold, with a reason and the evidence"),
         Binding("t", "note", "note, tag", tooltip="A note, or +tag and -tag"),
         Binding("r", "resume", "resume", tooltip="Go on from the last checkpoint"),
         Binding("R", "replay", "replay", tooltip="Run it again and compare the bytes"),
@@ -185,6 +187,13 @@ class RunActions(Pane):
 
         choices = [Choice(clean(str(key)), clean(str(key))) for key in ids]
         await self.app.push_screen(Picker("bring back from the trash", choices), chosen)
+
+    async def action_decide(self) -> None:
+        runs = self.targets()
+        if len(runs) > 1:
+            self.shell.say("decide on one run at a time: unmark the others (u)")
+        else:
+            await decide_run(self, runs[0]["id"] if runs else None)
 
     async def action_samples(self) -> None:
         if not (runs := self.targets()):

@@ -79,7 +79,7 @@ class RunsPane(RunActions):
         state = self.state
         self.table.show(
             state.rows(),
-            state.columns,
+            state.columns_shown(),
             state.marks,
             (state.sort, state.reverse),
             state.grouped,

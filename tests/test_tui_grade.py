@@ -1,0 +1,183 @@
+"""The Grade pane and the decide dialog: grades read, compared, begun; hostile ones withstood."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic import Console, open_terminal
+
+from sessions.grades import Watch, kept, read_grade, remember, submissions
+from sessions.paths import Workspace
+from tui.grade_compare import compared_lines
+from tui.grade_detail import detail_lines, loss_rows
+from tui.grading import items, line, stages, state_of
+
+EVIL = "\x1b]0;owned\x07\x1b[2J[/bold]\u202e" + "w" * 9000
+
+
+def grade_document(reward: float = 0.5, why: str = "lowest is dune", **more: Any) -> dict[str, Any]:
+    """A grade with two parts, one of which lost points."""
+    evidence = [{"read": "gain, dune", "found": -0.2, "expected": 0.0}]
+    parts = {
+        "D1": {"score": 0.0, "weight": 0.1, "why": why, "evidence": evidence},
+        "D2": {"score": 0.5, "weight": 0.3, "why": "wrong: kl05", "evidence": []},
+        "D3c": {"score": 1.0, "weight": 0.1, "why": "they do", "evidence": []},
+    }
+    isolation = {"level": "namespaces", "abi": 7, "canary": {"truth": True}}
+    return {
+        "format": 1,
+        "submission": "sub",
+        "reward": reward,
+        "invalid": 0,
+        "skipped": [],
+        "components": {"decision": {"score": 0.4, "weight": 0.25, "parts": parts}},
+        "rms": [{"name": "rm_h1", "status": "ok", "cpu_s": 0.2}],
+        "isolation": isolation,
+        "hashes": {"submission": "ab" * 32},
+        **more,
+    }
+
+
+def keep(workspace: Path, name: str, document: Any) -> None:
+    """A kept grade."""
+    folder = workspace / "grades" / name
+    folder.mkdir(parents=True)
+    text = document if isinstance(document, str) else json.dumps(document)
+    (folder / "grade.json").write_text(text)
+
+
+def plain(document: dict[str, Any], room: int = 80) -> str:
+    """The detail's lines as text."""
+    return "\n".join(one.plain for one in detail_lines(document, "", "is unchanged", room))
+
+
+def test_why_points_were_lost_the_most_expensive_first() -> None:
+    rows = loss_rows(grade_document())
+    assert [part for _, _, part, _ in rows] == ["D2", "D1", "D3c"]
+    assert rows[0][0] == pytest.approx(0.25 * 0.3 / 0.5 * 0.5, rel=1e-12)
+    text = plain(grade_document())
+    assert text.index("decision D2") < text.index("decision D1")
+    assert "gain, dune: -0.2, expected 0" in text
+    assert "nothing lost: D3c" in text
+
+
+def test_a_weak_isolation_says_what_to_do() -> None:
+    weak = {"level": "limits-only", "abi": 0, "canary": {"truth": False}}
+    text = plain(grade_document(isolation=weak))
+    assert "limits-only" in text
+    assert "got out: truth" in text
+    assert "bubblewrap" in text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"components": []},
+        {"components": {EVIL: EVIL, "decision": {"score": "x", "parts": {EVIL: 7}}}},
+        {"rms": EVIL, "isolation": [1], "hashes": 3, "notes": {}, "problems": [EVIL]},
+        {"reward": 1e308, "submission": EVIL, "notes": [EVIL] * 50, "problems": {EVIL: EVIL}},
+        {"reward": None, "skipped": [EVIL], "rms": [None, {"name": EVIL, "output": EVIL}]},
+        {"isolation": {"level": EVIL, "abi": {}, "canary": {EVIL: 0}}, "output": {"rm_h1": 5}},
+    ],
+    ids=["list", "texts", "types", "numbers", "nulls", "isolation"],
+)
+def test_hostile_texts_in_every_field_of_a_grade(changes: dict[str, Any]) -> None:
+    document = grade_document(why=EVIL, **changes)
+    drawn = detail_lines(document, "x", "is gone", 60) + compared_lines((document, {}), 60)
+    assert not any(ord(c) < 32 for one in drawn for c in one.plain)
+    assert state_of(document) in ("graded", "partial", "invalid")
+
+
+def test_a_torn_grade_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    keep(tmp_path, "whole", grade_document())
+    keep(tmp_path, "torn", '{"reward": 0.')
+    (tmp_path / "grades" / "begun").mkdir()
+    assert {one.id for one in kept(workspace)} == {"whole", "torn", "begun"}
+    assert state_of(read_grade(workspace, "torn")) == "torn"
+    assert state_of(read_grade(workspace, "begun")) == "torn"
+    assert "cannot be read" in plain(read_grade(workspace, "torn"))
+    assert read_grade(workspace, "whole")["reward"] == 0.5
+
+
+def test_differences_of_two_grades_are_marked() -> None:
+    left, right = grade_document(), grade_document(0.7, "none is lower")
+    lines = [one.plain for one in compared_lines((left, right), 100)]
+    assert any(one.startswith("≠ reward") for one in lines)
+    assert any(one.startswith("≠   D1") for one in lines)
+    assert any(one.startswith("    D2") for one in lines)
+    assert any(one.startswith("  isolation") for one in lines)
+
+
+def test_ten_thousand_grades_are_listed_without_reading_them(tmp_path: Path) -> None:
+    for number in range(10_000):
+        folder = tmp_path / "grades" / f"g-{number:05}"
+        folder.mkdir(parents=True)
+        (folder / "grade.json").write_text("{}")
+    watch = Watch(Workspace(tmp_path))
+    assert len(watch.look().kept) == 10_000
+    began = time.perf_counter()
+    shelf = watch.look()
+    listed = items(shelf)
+    assert time.perf_counter() - began < 1.0
+    assert len(line(listed[5000], None, 80)) == 80
+
+
+def test_stages_of_a_grading_name_the_reward_model_at_hand() -> None:
+    said = (
+        "reading sub",
+        "diagnostic 1/2: begins on rm_h2, at most 720 s",
+        "diagnostic 1/2: ok, 0.2 CPU-seconds",
+        "diagnostic 2/2: begins on rm_h1, at most 720 s",
+    )
+    shown = list(stages(said))
+    assert shown[1] == ("✓", "diagnostic 1/2 on rm_h2: ok, 0.2 CPU-seconds")
+    assert shown[2] == ("▶", "diagnostic 2/2 on rm_h1, at most 720 s")
+
+
+def test_folders_elsewhere_are_remembered_once(tmp_path: Path) -> None:
+    workspace, place = Workspace(tmp_path / "w"), tmp_path / "sub"
+    place.mkdir()
+    for _ in range(2):
+        remember(workspace, place)
+    (workspace.submissions / "own").mkdir(parents=True)
+    assert list(submissions(workspace)) == [str(workspace.submissions / "own"), str(place)]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=["80x24", "160x50"])
+def test_an_operator_reads_why_points_were_lost_and_records_a_hold(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    console = Console(tmp_path)
+    keep(console.workspace, "sub-1", grade_document())
+    keep(console.workspace, "sub-2", grade_document(0.7))
+    with open_terminal(console, *size) as terminal:
+        terminal.sees("kl002-s1500")
+        terminal.press("5")
+        terminal.sees("grades (2)", "where points were lost")
+        terminal.press("space", "space", "=")
+        terminal.sees("≠ reward")
+        terminal.press("esc", "1")
+        terminal.sees("kl002-s1500")
+        terminal.press("down", "down", "down", "d")
+        terminal.sees("decide on kl002-s1500", "true quality of anvil")
+        terminal.press("h")
+        terminal.settle()
+        terminal.press("dune collapses", "enter")
+        terminal.sees("○ hold")
+    made = json.loads((console.workspace / "meta" / "kl002-s1500.jsonl").read_text())
+    assert (made["decision"], made["reason"]) == ("hold", "dune collapses")
+
+
+def test_read_only_grades_and_decides_nothing(tmp_path: Path) -> None:
+    console = Console(tmp_path)
+    (console.workspace / "submissions" / "sub").mkdir(parents=True)
+    with open_terminal(console, 80, 24, "--read-only") as terminal:
+        terminal.sees("kl002-s1500")
+        terminal.press("5")
+        terminal.sees("submissions (1)")
+        terminal.press("g")
+        terminal.sees("read-only: nothing is graded")
+    assert not (console.workspace / "jobs").exists()
