@@ -27,6 +27,7 @@ from .messages import (
     CannotList,
     Chosen,
     CurvesChanged,
+    JobsChanged,
     MeasureAsked,
     Measuring,
     Notice,
@@ -43,6 +44,7 @@ from .render import clean
 from .screens.dialogs import Picker, Reader, labelled
 from .screens.pane import Pane
 from .state import State
+from .watching import in_short
 from .widgets.lines import Lines
 from .widgets.runs_table import RunsTable
 
@@ -149,7 +151,8 @@ class ConsoleApp(OneKeyApp):
         notice = self._notice[0] if time.monotonic() < self._notice[1] else ""
         said = notice or self.state.trouble or self.desk.text
         base = self.screen_stack[0]
-        tabs = tabs_line(PANES, self._current, title, room)
+        jobs = in_short(self.state.watch, room)
+        tabs = tabs_line(PANES, self._current, title, room, jobs)
         base.query_one("#tabs", Lines).show([tabs])
         base.query_one("#status", Lines).show([status_line(said, self.pane.status(), room)])
 
@@ -180,13 +183,24 @@ class ConsoleApp(OneKeyApp):
             gc.freeze()  # thousands of runs would make every later full collection a pause
         self._follow_chosen()
         self.pane.update()
-        self._bars()
+        told = self.state.watch.tell()
+        if told:
+            self.say(told)
+        else:
+            self._bars()
         self.desk.unasked()
 
     def on_cannot_list(self, message: CannotList) -> None:
         """What keeps the runs from being listed, until they can be again."""
         self.state.trouble = message.reason
         self.pane.update()
+        self._bars()
+
+    def on_jobs_changed(self, message: JobsChanged) -> None:
+        """Another line of jobs; only its pane and the bar show it."""
+        self.state.watch.jobs, self.state.watch.paused = message.jobs, message.paused
+        if self._current == "jobs":
+            self.pane.update()
         self._bars()
 
     def on_curves_changed(self, message: CurvesChanged) -> None:
@@ -236,7 +250,8 @@ class ConsoleApp(OneKeyApp):
     def on_preferred(self, message: Preferred) -> None:
         """Keep what the person wants for the next time."""
         if not self.place.read_only:
-            wanted = (self.place.view, list(self.state.columns), self._kept_look)
+            rules = self.state.watch.alerts.rules
+            wanted = (self.place.view, list(self.state.columns), self._kept_look, rules)
             self.work("prefer", partial(save, *wanted))
 
     # -- what panes ask for ----------------------------------------------------------------

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from sessions.evaluation_child import END_S
 
-from .messages import CannotList, CurvesChanged, Measuring, Notice, Performed, RunsChanged
+from .job_rows import watch_jobs
+from .messages import (
+    CannotList,
+    CurvesChanged,
+    JobsChanged,
+    Measuring,
+    Notice,
+    Performed,
+    RunsChanged,
+)
 from .performing import Outcome, perform
 from .pollers import follow_logs, measure, watch_runs, write_text
 from .render import clean
@@ -34,6 +43,7 @@ class Background:
         self._place, self._post_message, self._work = place, post, work
         self.stopping = self._stop = threading.Event()
         self._wake_list, self._wake_logs = threading.Event(), threading.Event()
+        self._wake_jobs = threading.Event()
         self._followed: Mapping[str, Path] = {}
         self._nothing_measured = threading.Event()
         self._nothing_measured.set()
@@ -42,12 +52,14 @@ class Background:
         """Begin to list the runs and to follow the logs that are wanted."""
         self._work("list", self._list)
         self._work("follow", self._follow)
+        self._work("jobs", self._jobs)
 
     def end(self) -> None:
         """Ask every worker to end; a child that measures is ended by its worker."""
         self._stop.set()
         self._wake_list.set()
         self._wake_logs.set()
+        self._wake_jobs.set()
 
     def end_now(self) -> None:
         """End without an event loop: back only when no child is left behind."""
@@ -69,6 +81,7 @@ class Background:
         def work() -> None:
             outcome = perform(self._place, words)
             self._wake_list.set()
+            self._wake_jobs.set()
             self._post(Performed(outcome, done))
 
         self._work("perform", work)
@@ -96,6 +109,14 @@ class Background:
             lambda curves: self._post(CurvesChanged(curves)),
             self._stop,
             self._wake_logs,
+        )
+
+    def _jobs(self) -> None:
+        watch_jobs(
+            self._place.workspace,
+            lambda jobs, paused: self._post(JobsChanged(jobs, paused)),
+            self._stop,
+            self._wake_jobs,
         )
 
     def _measure(self, folders: Sequence[tuple[str, Path]]) -> None:

@@ -15,13 +15,20 @@ HINTS = "? keys  : commands  q quit "
 FEWER_HINTS = "? keys "
 
 
-def tabs_line(kinds: "Iterable[PaneKind]", current: str, title: str, room: int) -> Text:
-    """The panes with their keys, the current one marked; the title at the right."""
+def tabs_line(
+    kinds: "Iterable[PaneKind]", current: str, title: str, room: int, jobs: str = ""
+) -> Text:
+    """The panes with their keys, the current one marked; jobs and the title at the right."""
     tabs = Text(no_wrap=True)
     for kind in kinds:
         style = "reverse bold" if kind.name == current else ""
         tabs.append(f" {kind.key} {kind.title} ", style=style)
     rest = max(0, room - width(tabs.plain))
+    if jobs:
+        shown = fit(f"  {jobs}  ", rest)
+        title = title if rest - width(shown) >= width(title) else ""
+        tabs.append(pad(shown, max(0, rest - width(clean(title))), right=True), style="bold")
+        rest = width(clean(title))
     return tabs.append(pad(clean(title), rest, right=True), style="dim")
 
 

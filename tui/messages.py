@@ -4,7 +4,7 @@ RunsChanged -> State.take -> panes, measuring; Chosen -> follower;
 CurvesChanged -> State.curves -> Run pane.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,9 @@ from .performing import Outcome
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+    from sessions.progress import Progress
+
+    from .log_reading import Page
 
 
 @dataclass
@@ -40,6 +43,25 @@ class CurvesChanged(Message):
     """Logs that are shown have grown or were replaced: the new curves by run id."""
 
     curves: dict[str, Curve]
+
+
+@dataclass
+class JobsChanged(Message):
+    """What runs and waits is another line now."""
+
+    jobs: "Sequence[Progress]"
+    paused: bool
+
+
+@dataclass
+class PageRead(Message):
+    """What the Logs pane is to show now."""
+
+    page: "Page"
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest page matters."""
+        return isinstance(message, PageRead)
 
 
 @dataclass

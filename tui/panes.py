@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .screens.jobs import JobsPane
 from .screens.pane import Pane, Shell
 from .screens.run import RunPane
 from .screens.runs import RunsPane
@@ -22,4 +23,5 @@ class PaneKind:
 PANES = (
     PaneKind("1", "runs", "Runs", RunsPane),
     PaneKind("2", "run", "Run", RunPane),
+    PaneKind("6", "jobs", "Jobs", JobsPane),
 )

@@ -1,4 +1,4 @@
-"""How the person wants the dashboard, kept with the workspace: columns and look."""
+"""How the person wants the dashboard, kept with the workspace: columns, look, alert rules."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -12,18 +12,19 @@ from .state import State
 
 
 def load(path: Path, state: State) -> str | None:
-    """Put the kept columns into the state; the kept look, if any. Damage counts as nothing kept."""
+    """Put what was kept into the state; the kept look, if any. Damage counts as nothing kept."""
     kept = read_object(path, []) or {}
     columns = kept.get("columns")
     if isinstance(columns, list):
         known = [key for key in columns if isinstance(key, str) and key in COLUMNS]
         state.columns = [*PINNED, *dict.fromkeys(key for key in known if key not in PINNED)]
+    state.watch.alerts.restore(kept.get("alerts"))
     look = kept.get("look")
     return look if look in LOOKS else None
 
 
-def save(path: Path, columns: list[str], look: str | None) -> None:
+def save(path: Path, columns: list[str], look: str | None, alerts: list[str]) -> None:
     """Keep them; a workspace that cannot be written keeps nothing."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {"format": 1, "columns": columns, "look": look})
+        write_json(path, {"format": 1, "columns": columns, "look": look, "alerts": alerts})

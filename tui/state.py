@@ -17,6 +17,7 @@ from .fields import FIELDS, Field, Run
 from .filter import Test, compile_filter
 from .order import sortable
 from .render import clean, width
+from .watching import Watch
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
@@ -83,6 +84,8 @@ class State:
     metric: str = "proxy"
     scope: str = OVERALL
     slots: dict[str, int] = field(default_factory=dict)
+    watch: Watch = field(default_factory=Watch)
+    logged: str | None = None  # the run or job whose log was asked for
     _test: Test = field(default=lambda run: True)
     _singles: list[Row] | None = None
     _sorted: list[Row] | None = None
@@ -92,11 +95,13 @@ class State:
         """Take a scan's result; whether anything changed."""
         runs = {run["id"]: run for run in listing.runs}
         same = self.loaded and runs == self.runs and list(runs) == list(self.runs)
+        before = self.runs if self.loaded else None
         self.loaded = True
         if same and listing.problems == self.problems and listing.recipes == self.recipes:
             return False
         self.runs, self.folders, self.recipes = runs, listing.folders, listing.recipes
         self.problems = listing.problems
+        self.watch.compare(before, runs)
         self.longest_name = max([width(clean(run["name"])) for run in listing.runs] or [0])
         self.marks = {key: None for key in self.marks if key in runs}
         if self.open_run not in runs:

@@ -169,6 +169,26 @@ class Checklist(ModalScreen[list[str] | None]):
         self.dismiss([c.key for c in self._choices if c.key in self._checked])
 
 
+class Confirm(ModalScreen[bool]):
+    """A question about what cannot be undone: only y says yes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "dismiss(True)", "Yes", show=False),
+        Binding("n,escape,q", "dismiss(False)", "No", show=False),
+    ]
+
+    def __init__(self, question: str, lines: Sequence[str]) -> None:
+        super().__init__()
+        self._question, self._facts = question, lines
+
+    def compose(self) -> ComposeResult:
+        """The question, what would be lost, the keys."""
+        with Vertical(classes="box box-small"):
+            yield Static(self._question, classes="box-title", markup=False)
+            yield Static("\n".join(self._facts), markup=False)
+            yield Static("y yes   n no", classes="box-hint", markup=False)
+
+
 class Ask(ModalScreen[str | None]):
     """A line to type; esc gives nothing."""
 

@@ -1,0 +1,71 @@
+"""Alert rules: filters that are checked against every listing. A plain class: no Textual here."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from .fields import Run
+from .filter import FilterError, Test, compile_filter
+from .render import clean
+
+MOST_RULES = 50
+
+
+@dataclass
+class Alerts:
+    """Rules by their text, compiled once, and the (rule, run id) pairs that hold now."""
+
+    holding: dict[tuple[str, str], str] = field(default_factory=dict)  # to the run's name
+    _tests: dict[str, Test] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules as typed, oldest first."""
+        return list(self._tests)
+
+    def add(self, rule: str) -> None:
+        """Add a rule. Raises FilterError, and then changes nothing."""
+        rule = rule.strip()
+        if not rule:
+            raise FilterError("a rule needs a test, as in dune.kl>5")
+        if len(self._tests) >= MOST_RULES and rule not in self._tests:
+            raise FilterError(f"{MOST_RULES} rules are the most: remove one first")
+        self._tests.setdefault(rule, compile_filter(rule))
+
+    def remove(self, rule: str) -> None:
+        """Forget a rule and what it found."""
+        self._tests.pop(rule, None)
+        self.holding = {pair: name for pair, name in self.holding.items() if pair[0] != rule}
+
+    def replace(self, old: str, new: str) -> None:
+        """Put `new` in the place of `old`. Raises FilterError, and then changes nothing."""
+        if old.strip() != new.strip():
+            self.add(new)
+            self.remove(old)
+
+    def restore(self, kept: object) -> None:
+        """Take the kept rules; those that can no longer be read are left out."""
+        for rule in kept if isinstance(kept, list) else []:
+            try:
+                self.add(str(rule))
+            except FilterError:
+                continue
+
+    def check(self, runs: Mapping[str, Run]) -> list[str]:
+        """Renew what holds; a note for each pair that did not hold before."""
+        before = self.holding
+        self.holding = {
+            (rule, key): clean(run["name"])
+            for rule, test in self._tests.items()
+            for key, run in runs.items()
+            if test(run)
+        }
+        return _told({pair: n for pair, n in self.holding.items() if pair not in before})
+
+
+def _told(fresh: Mapping[tuple[str, str], str]) -> list[str]:
+    return [f"alert {clean(rule)}: {name}" for (rule, _), name in fresh.items()]
+
+
+def alert_pairs(holding: Mapping[tuple[str, str], str]) -> Iterable[tuple[str, str]]:
+    """(rule, run) of what holds, to be shown."""
+    return [(clean(rule), name) for (rule, _), name in holding.items()]
