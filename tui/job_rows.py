@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 POLL_S = 1.0
 IDLE_S = 3.0  # between looks while nothing runs or waits
-BAR = 12  # cells
+BAR = 8  # cells
 
 
 def job_text(job: "Progress", room: int) -> str:
@@ -22,11 +22,11 @@ def job_text(job: "Progress", room: int) -> str:
     steps = f"{plain(job.step)}/{plain(job.steps)}" if job.steps is not None else "-"
     live = job.state in ("running", "stalled")
     cells = [
-        pad(clean(job.kind), 6),
-        pad(clean(job.name), 20 if room < 110 else 34),
+        pad(clean(job.kind), 5),
+        pad(clean(job.name), name_cells(room)),
         pad(clean(job.state), 9),
         progress_bar(done),
-        pad(steps, 10, right=True),
+        pad(steps, 9, right=True),
         pad(figure(job.steps_per_s) if live else "-", 6, right=True),
         pad(duration(job.left_s) if live else "-", 7, right=True),
         f"  {job.place}" if job.place else f"  {clean(job.reason or '')}",
@@ -34,10 +34,15 @@ def job_text(job: "Progress", room: int) -> str:
     return " ".join(cells)
 
 
+def name_cells(room: int) -> int:
+    """Cells of the name in a line of `room` cells."""
+    return max(8, min(40, room - 63))
+
+
 def head_text(room: int) -> str:
     """What stands over the columns of `job_text`."""
-    titles = [("kind", 6), ("name", 20 if room < 110 else 34), ("state", 9), ("progress", BAR + 5)]
-    numbers = [("step", 10), ("step/s", 6), ("left", 7)]
+    titles = [("kind", 5), ("name", name_cells(room)), ("state", 9), ("progress", BAR + 5)]
+    numbers = [("step", 9), ("step/s", 6), ("left", 7)]
     left = [pad(title, cells) for title, cells in titles]
     return " ".join(left + [pad(title, cells, right=True) for title, cells in numbers]) + "  place"
 

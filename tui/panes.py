@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .screens.jobs import JobsPane
+from .screens.logs import LogsPane
 from .screens.pane import Pane, Shell
 from .screens.run import RunPane
 from .screens.runs import RunsPane
@@ -23,5 +24,6 @@ class PaneKind:
 PANES = (
     PaneKind("1", "runs", "Runs", RunsPane),
     PaneKind("2", "run", "Run", RunPane),
+    PaneKind("4", "logs", "Logs", LogsPane),
     PaneKind("6", "jobs", "Jobs", JobsPane),
 )

@@ -1,0 +1,330 @@
+"""Pages of a log around a place in it, read in a worker. No Textual here.
+
+A place is the byte offset of a line's start, so any part of a log of any size is read at once;
+line numbers come when the index has grown there. Searching is a child's work (sessions).
+"""
+
+import os
+import threading
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sessions.errors import SessionError
+from sessions.log_pages import PAGE_BYTES, Line, LineIndex, last_page, lines_of, torn_line
+from sessions.log_search import Match, Search
+from sessions.log_text import LONGEST_BYTES, line_text
+
+BLOCK = 1 << 16
+TICK_S = 0.12  # between looks at a log that may grow: under ten paints a second
+SLICE_BYTES = 1 << 23  # of the index's growth between two looks
+MOST_MATCHES = 10_000  # the newest of a filter that are kept
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is on screen, and where that is."""
+
+    lines: Sequence[Line] = ()
+    size: int = 0
+    first: int | None = None  # number of the first line, 1 is the log's first; None: not known yet
+    known: int = 0  # lines counted so far
+    following: bool = True
+    said: str = ""  # why nothing can be shown, or what became of the file
+    spans: dict[int, tuple[int, int]] = field(default_factory=dict)  # matches by line offset
+    found: int = 0
+    searching: bool = False
+    filtered: bool = False
+    name: str = ""  # of the file that is read
+
+
+def lines_before(path: Path, end: int, count: int) -> list[Line]:
+    """Up to `count` lines that end before byte `end`. Raises OSError."""
+    if end <= 0 or count <= 0:
+        return []
+    lines = last_page(path, count, end)
+    if lines:
+        return lines
+    start = max(0, end - LONGEST_BYTES)  # the end of a line without end
+    with open(path, "rb") as file:
+        file.seek(start)
+        return [Line(start, line_text(file.read(end - start)))]
+
+
+def lines_from(path: Path, start: int, count: int) -> list[Line]:
+    """Up to `count` whole lines that begin at byte `start` or after. Raises OSError."""
+    with open(path, "rb") as file:
+        file.seek(start)
+        data = b""
+        while data.count(b"\n") < count and len(data) < PAGE_BYTES:
+            more = file.read(BLOCK)
+            if not more:
+                break
+            data += more
+    found = list(lines_of(data, start))[:count]
+    if not found and len(data) >= PAGE_BYTES:
+        found = [Line(start, line_text(data[:LONGEST_BYTES]))]
+    return found
+
+
+class LogReader:
+    """Keeps a page up to date. Its methods are for the event loop and never block; `run` reads."""
+
+    def __init__(self, post: Callable[[Page], None], stop: threading.Event) -> None:
+        self._post, self._stop = post, stop
+        self._wake = threading.Event()
+        self._lock = threading.Lock()
+        self._path: Path | None = None
+        self._top: int | None = None  # None follows the end
+        self._moves, self._height = 0, 20
+        self._index: LineIndex | None = None
+        self._search: Search | None = None
+        self._filter = False
+        self._jump: int | None = None  # matches still to go on by, when they are found
+        self._matches: list[Match] = []
+        self._found = 0
+        self._mark: tuple[int, int, int] = (0, 0, 0)  # device, inode, size
+        self._notice = ""
+        self._asked: tuple[Path, ...] | None = None
+        self._pattern: tuple[str, bool] | None = None
+        self._cancel = False
+        self.closed = False
+
+    # -- for the event loop ------------------------------------------------------------------
+
+    def open(self, *paths: Path) -> None:
+        """Show the first of these files that is there, from its end."""
+        with self._lock:
+            self._asked, self._cancel, self._top, self._moves = paths, True, None, 0
+        self._wake.set()
+
+    def move(self, by: int) -> None:
+        """Scroll by lines."""
+        with self._lock:
+            self._moves += by
+        self._wake.set()
+
+    def go_to(self, offset: int | None) -> None:
+        """Show from this byte on; None goes to the end and follows."""
+        with self._lock:
+            self._top, self._moves = offset, 0
+        self._wake.set()
+
+    def resize(self, height: int) -> None:
+        """So many lines are on screen."""
+        self._height = max(1, height)
+        self._wake.set()
+
+    def search(self, pattern: str, only: bool) -> None:
+        """Look for a regular expression; `only` shows nothing else. For checked patterns."""
+        with self._lock:
+            self._pattern, self._jump = (pattern, only), None if only else 0
+            self._top = None if only else self._top
+        self._wake.set()
+
+    def next_match(self, by: int) -> None:
+        """Go on to the next match, or back."""
+        self._jump = by
+        self._wake.set()
+
+    def cancel(self) -> None:
+        """End the search, whatever it is doing; its matches and a filter go."""
+        self._cancel = True
+        self._wake.set()
+
+    def close(self) -> None:
+        """End the worker."""
+        self.closed = True
+        self._wake.set()
+
+    # -- the worker --------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Read until it is closed; ends the search's child however that comes."""
+        last = None
+        try:
+            while not self._stop.is_set() and not self.closed:
+                self._wake.clear()
+                self._obey()
+                page = self._page()
+                if page != last:
+                    last = page
+                    self._post(page)
+                self._wait()
+        finally:
+            self._end_search()
+            self._drop_index()
+
+    def _wait(self) -> None:
+        began = time.monotonic()
+        if not self._wake.wait(TICK_S):
+            return
+        if self._top is None and self._moves == 0:
+            self._stop.wait(max(0.0, 0.02 - (time.monotonic() - began)))
+
+    def _obey(self) -> None:
+        with self._lock:
+            asked, self._asked = self._asked, None
+            cancel, self._cancel = self._cancel, False
+            pattern, self._pattern = self._pattern, None
+        if cancel:
+            self._end_search()
+        if asked is not None:
+            self._path = next((path for path in asked if path.exists()), asked[0])
+            self._notice = ""
+            self._drop_index()
+        if pattern is not None and self._path is not None:
+            self._begin(*pattern)
+
+    def _begin(self, pattern: str, only: bool) -> None:
+        assert self._path is not None
+        self._end_search()
+        try:
+            self._search, self._filter = Search(self._path, pattern, follow=only), only
+        except (OSError, SessionError) as error:
+            self._notice = str(error)
+
+    def _end_search(self) -> None:
+        if self._search is not None:
+            self._search.cancel()
+        self._search, self._matches, self._filter, self._found = None, [], False, 0
+
+    def _drop_index(self) -> None:
+        if self._index is not None:
+            self._index.close()
+        self._index, self._mark = None, (0, 0, 0)
+
+    def _page(self) -> Page:
+        """The page as it is now, or why there is none."""
+        if self._path is None:
+            return Page(said="no log is open")
+        try:
+            size = self._look()
+            self._gather()
+            if size == 0:
+                return Page(said="nothing written yet", following=True)
+            return self._filtered(size) if self._filter else self._plain(size)
+        except FileNotFoundError:
+            gone = self._mark != (0, 0, 0)
+            return Page(said="the file is gone" if gone else "nothing written yet")
+        except OSError as error:
+            return Page(said=f"cannot be read: {error.strerror or error}")
+
+    def _look(self) -> int:
+        """The file's size; begins anew with a file that was replaced. Raises OSError."""
+        assert self._path is not None
+        found = os.stat(self._path)
+        before, now = self._mark, (found.st_dev, found.st_ino, found.st_size)
+        if before != (0, 0, 0) and (before[:2] != now[:2] or now[2] < before[2]):
+            self._notice = "the log was " + ("truncated" if before[:2] == now[:2] else "replaced")
+            self._drop_index()
+            self._top = None
+        self._mark = now
+        if self._index is None:
+            self._index = LineIndex(self._path)
+        self._index.grow(SLICE_BYTES)
+        return found.st_size
+
+    def _gather(self) -> None:
+        if self._search is None or self._search.finished:
+            return
+        found = self._search.poll()
+        self._found += len(found)
+        self._matches = [*self._matches, *found][-MOST_MATCHES:]
+
+    def _jumped(self) -> None:
+        """Go to the match that was asked for, as soon as it is found."""
+        if self._jump is None or not self._matches:
+            return
+        offsets = [match.offset for match in self._matches]
+        here = self._top or 0
+        if self._jump > 0:
+            place = bisect_right(offsets, here) if self._top is not None else len(offsets)
+        else:
+            place = 0 if self._jump == 0 else bisect_left(offsets, here) - 1
+        if 0 <= place < len(offsets):
+            self._top = offsets[place]
+        elif self._search is not None and not self._search.finished and self._jump > 0:
+            return
+        else:
+            self._notice = "no further match"
+        self._jump = None
+
+    def _plain(self, size: int) -> Page:
+        with self._lock:
+            self._jumped()
+            moves, self._moves = self._moves, 0
+            top = self._top
+        lines = self._scrolled(top, moves, size)
+        with self._lock:
+            if self._asked is None and self._top == top:
+                self._top = self._kept(lines, moves, size)
+        return self._made(lines, size)
+
+    def _scrolled(self, top: int | None, moves: int, size: int) -> list[Line]:
+        assert self._path is not None
+        height = self._height
+        if top is None and moves < 0:
+            lines = last_page(self._path, height - moves)
+            return lines[:height]
+        if top is None:
+            torn = torn_line(self._path)
+            lines = last_page(self._path, height)
+            return [*lines, torn][-height:] if torn is not None else lines
+        if moves < 0:
+            before = lines_before(self._path, top, -moves)
+            top = before[0].offset if before else 0
+        lines = lines_from(self._path, top, height + max(0, moves))
+        return lines[max(0, min(moves, len(lines) - height)) :] if moves > 0 else lines
+
+    def _kept(self, lines: Sequence[Line], moves: int, size: int) -> int | None:
+        """Where the view stands now; it follows again when it is scrolled to the end."""
+        if self._top is None and moves >= 0:
+            return None
+        if moves > 0 and len(lines) <= self._height and self._at_end(lines):
+            return None
+        return lines[0].offset if lines else self._top
+
+    def _at_end(self, lines: Sequence[Line]) -> bool:
+        assert self._path is not None
+        return not lines or lines_from(self._path, lines[-1].offset, 2)[1:] == []
+
+    def _made(self, lines: Sequence[Line], size: int) -> Page:
+        index = self._index
+        first = None
+        if index is not None and lines and lines[0].offset <= index.covered + BLOCK:
+            first = index.number_of(lines[0].offset) + 1
+        spans = {match.offset: match.span for match in self._matches}
+        shown = {line.offset: spans[line.offset] for line in lines if line.offset in spans}
+        return Page(
+            lines,
+            size,
+            first,
+            index.lines if index is not None else 0,
+            self._top is None,
+            self._notice,
+            shown,
+            self._found,
+            self._search is not None and not self._search.finished,
+            self._filter,
+            self._path.name if self._path is not None else "",
+        )
+
+    def _filtered(self, size: int) -> Page:
+        """The matching lines only."""
+        with self._lock:
+            moves, self._moves, top = self._moves, 0, self._top
+            offsets = [match.offset for match in self._matches]
+            last = max(0, len(offsets) - self._height)
+            place = (last if top is None else bisect_left(offsets, top)) + moves
+            place = max(0, min(place, last))
+            ends = not offsets or (place >= last and (moves > 0 or top is None))
+            self._top = None if ends else offsets[place]
+        matches = self._matches[place : place + self._height]
+        return self._made([Line(match.offset, match.text) for match in matches], size)
+
+    def filtered_text(self) -> str:
+        """The whole filtered result, one line a match."""
+        return "".join(f"{match.text}\n" for match in self._matches)

@@ -1,0 +1,315 @@
+"""Pane 4: the output of any run or job."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from rlhf.runlog import LOG_NAME
+
+from ..log_reading import LogReader, Page, lines_from
+from ..messages import PageRead
+from ..render import clean
+from ..state import State
+from ..widgets.choices import Choice
+from ..widgets.lines import Lines
+from ..widgets.log_view import LogView
+from .dialogs import Ask, Picker
+from .pane import Pane, Shell
+
+MOST_COPIED = 70_000  # bytes: what terminals take by OSC 52
+SIDEWAYS = 20  # cells
+
+
+class LogsPane(Pane):
+    """Pages of a log, following, search, filter."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "pick", "open ...", tooltip="Choose the run or job by typing"),
+        Binding("m", "metrics", "metrics", tooltip="The log of metrics, or the output"),
+        Binding("f", "follow", "follow", tooltip="Go to the end and stay there"),
+        Binding("slash", "search", "search", key_display="/", tooltip="Find a regular expression"),
+        Binding("n", "match(1)", "next", tooltip="Next match"),
+        Binding("N", "match(-1)", "previous", tooltip="Match before"),
+        Binding("ampersand", "filter", "filter", key_display="&", tooltip="Only lines that match"),
+        Binding("e", "error", "error", tooltip="First error; again: the next one"),
+        Binding("down,j", "move(1)", "down", tooltip="Next line"),
+        Binding("up,k", "move(-1)", "up", tooltip="Line above"),
+        Binding("pagedown,space", "page(1)", "page down", tooltip="Next page"),
+        Binding("pageup", "page(-1)", "page up", tooltip="Page above"),
+        Binding("home", "top", "top", tooltip="First line"),
+        Binding("end", "follow", "end", tooltip="Last line, and follow"),
+        Binding("left,h", "sideways(-1)", "left", tooltip="Scroll left"),
+        Binding("right,l", "sideways(1)", "right", tooltip="Scroll right"),
+        Binding("W", "wrap", "wrap", tooltip="Wrap long lines, or cut them"),
+        Binding("v", "range", "range", tooltip="Begin a range of lines here, or drop it"),
+        Binding("y", "copy", "copy", tooltip="Copy the line or the range"),
+        Binding("w", "write", "write", tooltip="Write what is shown, or the filter's result"),
+        Binding("escape", "back", "back", tooltip="End the search, close the filter, go back"),
+    ]
+
+    def __init__(self, state: State, look: str, shell: Shell) -> None:
+        super().__init__(state, look, shell)
+        self._shown: tuple[str, bool] | None = None  # run or job, metrics
+        self._metrics = False
+        self._page = Page()
+        self._at = 10**9  # line of the page under the cursor
+        self._from: int | None = None  # offset at which a range begins
+        self._searched = ""
+        self._reader: LogReader | None = None
+
+    def compose(self) -> ComposeResult:
+        """Which log it is, over the log."""
+        yield Lines(id="log-head")
+        yield LogView()
+
+    @property
+    def view(self) -> LogView:
+        return self.query_one(LogView)
+
+    def on_mount(self) -> None:
+        """Begin to read."""
+        self.shown()
+        self.update()
+
+    def on_unmount(self) -> None:
+        """Nothing reads on beside a dashboard that is gone."""
+        self.hidden()
+
+    def shown(self) -> None:
+        """Read, as long as the pane is on screen."""
+        if self._reader is None or self._reader.closed:
+            stop = self.shell.background.stopping
+            self._reader = LogReader(lambda page: self._tell(page), stop)
+            self._shown = None
+            self.shell.work("logs", self._reader.run)
+
+    def hidden(self) -> None:
+        """Read no more."""
+        if self._reader is not None:
+            self._reader.close()
+
+    def _tell(self, page: Page) -> None:
+        self.post_message(PageRead(page))
+
+    @property
+    def reader(self) -> LogReader:
+        if self._reader is None:
+            self.shown()
+        assert self._reader is not None
+        return self._reader
+
+    def on_resize(self) -> None:
+        """Another number of lines is on screen."""
+        self.reader.resize(self.app.size.height - 3)
+
+    def focus_default(self) -> None:
+        """Give the keys to the log."""
+        self.screen.set_focus(self.view)
+
+    def _wanted(self) -> str | None:
+        state = self.state
+        return state.logged or state.open_run or next(iter(state.runs), None)
+
+    def update(self) -> None:
+        """Open the wanted log if it is another one."""
+        key = self._wanted()
+        if key is not None and (key, self._metrics) != self._shown:
+            self._shown = (key, self._metrics)
+            self._page = Page(said="reading ...")
+            self.reader.resize(self.app.size.height - 3)
+            self.reader.open(*self._paths(key))
+        self._draw()
+
+    def _paths(self, key: str) -> list[Path]:
+        from sessions.paths import OUTPUT_LOG, Workspace
+
+        jobs = Workspace(self.shell.place.workspace).jobs
+        folder = self.state.folders.get(key, jobs / key)
+        return [folder / LOG_NAME] if self._metrics else [folder / OUTPUT_LOG, folder / LOG_NAME]
+
+    def on_page_read(self, message: PageRead) -> None:
+        """Another page: lines came, or the view moved."""
+        self._page = message.page
+        if self.app.screen_stack:
+            self._draw()
+            self.shell.say("")
+
+    def _draw(self) -> None:
+        page, last = self._page, len(self._page.lines) - 1
+        self._at = last if page.following else max(0, min(self._at, last))
+        empty = page.said or "nothing to show"
+        if page.filtered and not page.lines:
+            empty = "searching ..." if page.searching else "no line matches (esc closes the filter)"
+        self.view.show(page.lines, page.spans, self._range(), f" {empty}")
+        key = self._shown[0] if self._shown else None
+        name = self.state.runs.get(key or "", {}).get("name", key)
+        head = f" {clean(str(name))}  {page.name}"
+        head = head if key else " No run is open: o chooses one"
+        self.query_one("#log-head", Lines).show([Text(head, style="bold")])
+
+    def _range(self) -> range:
+        lines = self._page.lines
+        if self._from is None:
+            return range(self._at, self._at + 1)
+        low, high = self._ends()
+        inside = [n for n, line in enumerate(lines) if low <= line.offset <= high]
+        return range(inside[0], inside[-1] + 1) if inside else range(0)
+
+    def _ends(self) -> tuple[int, int]:
+        lines = self._page.lines
+        here = lines[self._at].offset if 0 <= self._at < len(lines) else 0
+        begin = here if self._from is None else self._from
+        return min(begin, here), max(begin, here)
+
+    def status(self) -> str:
+        """Position, size, following, search."""
+        page = self._page
+        parts = ["following" if page.following else "not following (f)"]
+        if page.first is not None:
+            parts.append(f"line {page.first + max(0, self._at):,} of {page.known:,}")
+        parts.append(f"{page.size / 1e6:.1f} MB")
+        if page.searching or page.found:
+            word = "searching (esc)" if page.searching and not page.filtered else "matches"
+            parts.append(f"{word}: {page.found:,}" + ("+" if page.found >= 10_000 else ""))
+        if page.filtered:
+            parts.append(f"only {clean(self._searched)}")
+        if page.said:
+            parts.insert(0, clean(page.said))
+        return "  ".join(parts)
+
+    # -- what keys do ----------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        if 0 <= self._at + by < len(self._page.lines) and not self._page.following:
+            self._at += by
+            self._draw()
+            self.shell.say("")
+        else:
+            self.reader.move(by)
+
+    def action_page(self, by: int) -> None:
+        self.reader.move(by * max(1, self.app.size.height - 4))
+
+    def action_top(self) -> None:
+        self._at = 0
+        self.reader.go_to(0)
+
+    def action_follow(self) -> None:
+        self.reader.go_to(None)
+
+    def action_sideways(self, by: int) -> None:
+        longest = max([len(line.text) for line in self._page.lines] or [0])
+        self.view.left = max(0, min(self.view.left + by * SIDEWAYS, 2 * longest))
+        self.view.renew()
+
+    def action_wrap(self) -> None:
+        self.view.wrap = not self.view.wrap
+        self.view.renew()
+
+    def action_range(self) -> None:
+        lines = self._page.lines
+        known = self._from is None and 0 <= self._at < len(lines)
+        self._from = lines[self._at].offset if known else None
+        if self._page.following and known:
+            self.reader.go_to(lines[0].offset)
+        self._draw()
+
+    def action_metrics(self) -> None:
+        self._metrics = not self._metrics
+        self.update()
+
+    async def action_pick(self) -> None:
+        runs = [Choice(k, clean(r["name"]), r["state"]) for k, r in self.state.runs.items()]
+        jobs = [j for j in self.state.watch.jobs if j.id not in self.state.runs]
+        found = [*runs, *(Choice(j.id, clean(j.name), f"{j.kind} {j.state}") for j in jobs)]
+        await self.app.push_screen(Picker("log of", found), self._picked)
+
+    def _picked(self, key: str | None) -> None:
+        if key is not None:
+            self.state.logged = key
+            self.update()
+
+    async def action_search(self) -> None:
+        await self._ask("find", False)
+
+    async def action_filter(self) -> None:
+        await self._ask("show only lines that match", True)
+
+    async def _ask(self, title: str, only: bool) -> None:
+        def given(pattern: str | None) -> None:
+            if pattern is not None:
+                self._look_for(pattern, only)
+
+        await self.app.push_screen(Ask(title, self._searched, "a regular expression"), given)
+
+    def _look_for(self, pattern: str, only: bool) -> None:
+        from sessions.errors import SessionError
+        from sessions.log_search import checked
+
+        try:
+            checked(pattern)
+        except SessionError as error:
+            self.shell.say(clean(str(error)))
+            return
+        self._searched = pattern
+        self.reader.search(pattern, only)
+
+    def action_match(self, by: int) -> None:
+        self._at = 0
+        self.reader.next_match(by)
+
+    def action_error(self) -> None:
+        from sessions.log_text import ERRORS
+
+        self._at = 0
+        if self._searched == ERRORS and not self._page.filtered and self._page.found:
+            self.reader.next_match(1)
+        else:
+            self._look_for(ERRORS, False)
+
+    def action_copy(self) -> None:
+        low, high = self._ends()
+        path, lines = self._open_path(), [ln for ln in self._page.lines if low <= ln.offset <= high]
+        if path is None or not lines:
+            return
+        if self._from is None or self._page.filtered:
+            self._copied("\n".join(line.text for line in lines))
+        else:
+            self.shell.work("copy", lambda: self._read_range(path, low, high))
+
+    def _read_range(self, path: Path, low: int, high: int) -> None:
+        lines = [line.text for line in lines_from(path, low, 5000) if line.offset <= high]
+        self.app.call_from_thread(self._copied, "\n".join(lines))
+
+    def _copied(self, text: str) -> None:
+        data = text.encode("utf-8", "replace")
+        self.app.copy_to_clipboard(data[:MOST_COPIED].decode("utf-8", "ignore"))
+        cut = f", cut to {MOST_COPIED // 1000} kB: w writes all" if len(data) > MOST_COPIED else ""
+        self._from = None
+        self._draw()
+        self.shell.say(f"copied {text.count(chr(10)) + 1} lines{cut}")
+
+    def _open_path(self) -> Path | None:
+        paths = self._paths(self._shown[0]) if self._shown else []
+        return next((path for path in paths if path.name == self._page.name), None)
+
+    async def action_write(self) -> None:
+        hint = "the filter's whole result" if self._page.filtered else "the lines on screen"
+        await self.app.push_screen(Ask("write to", "log.txt", hint), self._write)
+
+    def _write(self, name: str | None) -> None:
+        if name is not None:
+            shown = "".join(f"{line.text}\n" for line in self._page.lines)
+            text = self.reader.filtered_text() if self._page.filtered else shown
+            self.shell.write(Path(name), text)
+
+    async def action_back(self) -> None:
+        if self._page.searching or self._page.filtered or self._page.found:
+            self.reader.cancel()
+        elif self._from is not None:
+            self.action_range()
+        else:
+            await self.app.run_action("app.pane('runs')")
