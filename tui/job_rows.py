@@ -36,7 +36,7 @@ def job_text(job: "Progress", room: int) -> str:
 
 def name_cells(room: int) -> int:
     """Cells of the name in a line of `room` cells."""
-    return max(8, min(40, room - 63))
+    return max(8, min(40, room - 66))
 
 
 def head_text(room: int) -> str:

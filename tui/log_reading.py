@@ -19,7 +19,7 @@ from sessions.log_text import LONGEST_BYTES, line_text
 
 BLOCK = 1 << 16
 TICK_S = 0.12  # between looks at a log that may grow: under ten paints a second
-SLICE_BYTES = 1 << 23  # of the index's growth between two looks
+SLICE_BYTES = 1 << 25  # of the index's growth between two looks
 MOST_MATCHES = 10_000  # the newest of a filter that are kept
 
 

@@ -9,7 +9,7 @@ _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 
 
 def may_never_end(pattern: str) -> bool:
-    """Whether a repeated part holds a repeat or a choice, as in (a+)+ or (a|aa)+.
+    """Whether a repeated part holds a repeat or an open choice, as in (a+)+ or (a|aa)+.
 
     Refuses some that would end too. Raises re.error for what is no regular expression.
     """
@@ -20,8 +20,16 @@ def _loops(item: tuple[Any, Any]) -> bool:
     operator, argument = item
     if str(operator) not in _REPEATS or argument[1] == 1:
         return False
-    inner = _items(argument[2])
-    return any(str(op) in (*_REPEATS, "BRANCH") for op, _ in inner)
+    return any(str(op) in _REPEATS or _overlaps(op, arg) for op, arg in _items(argument[2]))
+
+
+def _overlaps(operator: Any, argument: Any) -> bool:
+    """Whether it is a choice whose alternatives do not each begin with a letter of their own."""
+    if str(operator) != "BRANCH":
+        return False
+    heads = [branch[0] if len(branch) else ("", "") for branch in argument[1]]
+    letters = {chr(code).lower() for op, code in heads if str(op) == "LITERAL"}
+    return len(letters) < len(heads)
 
 
 def _items(tree: Any) -> Iterator[tuple[Any, Any]]:
