@@ -27,7 +27,9 @@ def _overlaps(operator: Any, argument: Any) -> bool:
     """Whether it is a choice whose alternatives do not each begin with a letter of their own."""
     if str(operator) != "BRANCH":
         return False
-    heads = [branch[0] if len(branch) else ("", "") for branch in argument[1]]
+    heads: list[tuple[Any, Any]] = [
+        branch[0] if len(branch) else ("", "") for branch in argument[1]
+    ]
     letters = {chr(code).lower() for op, code in heads if str(op) == "LITERAL"}
     return len(letters) < len(heads)
 
