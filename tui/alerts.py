@@ -1,58 +1,71 @@
-"""Alert rules in the filter language, and for which runs they hold. No Textual here."""
+"""Alert rules: filters that are checked against every listing. A plain class: no Textual here."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .fields import Run
 from .filter import FilterError, Test, compile_filter
+from .render import clean
+
+MOST_RULES = 50
 
 
 @dataclass
 class Alerts:
-    """The rules, in order, and the runs that each holds for at present."""
+    """Rules by their text, compiled once, and the (rule, run id) pairs that hold now."""
 
-    rules: dict[str, Test] = field(default_factory=dict)
-    holding: dict[tuple[str, str], str] = field(default_factory=dict)  # (rule, id): the run's name
+    holding: dict[tuple[str, str], str] = field(default_factory=dict)  # to the run's name
+    _tests: dict[str, Test] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, rules: Iterable[str]) -> "Alerts":
-        """From rules as kept; what is no filter (any more) is left out."""
-        alerts = cls()
-        for rule in rules:
-            try:
-                alerts.add(rule)
-            except FilterError:
-                continue
-        return alerts
+    @property
+    def rules(self) -> list[str]:
+        """The rules as typed, oldest first."""
+        return list(self._tests)
 
-    def add(self, rule: str, instead_of: str | None = None) -> None:
-        """Add a rule, at the place of another if given. Raises FilterError and changes nothing."""
-        test = compile_filter(rule)
-        rest = {text: kept for text, kept in self.rules.items() if text != rule}
-        if instead_of in rest:
-            self.rules = {
-                (rule if text == instead_of else text): (test if text == instead_of else kept)
-                for text, kept in rest.items()
-            }
-        else:
-            self.rules = {**rest, rule: test}
-        self._drop_gone()
+    def add(self, rule: str) -> None:
+        """Add a rule. Raises FilterError, and then changes nothing."""
+        rule = rule.strip()
+        if not rule:
+            raise FilterError("a rule needs a test, as in dune.kl>5")
+        if len(self._tests) >= MOST_RULES and rule not in self._tests:
+            raise FilterError(f"{MOST_RULES} rules are the most: remove one first")
+        self._tests.setdefault(rule, compile_filter(rule))
 
     def remove(self, rule: str) -> None:
-        """Forget a rule and what it held for."""
-        self.rules.pop(rule, None)
-        self._drop_gone()
+        """Forget a rule and what it found."""
+        self._tests.pop(rule, None)
+        self.holding = {pair: name for pair, name in self.holding.items() if pair[0] != rule}
 
-    def _drop_gone(self) -> None:
-        self.holding = {pair: name for pair, name in self.holding.items() if pair[0] in self.rules}
+    def replace(self, old: str, new: str) -> None:
+        """Put `new` in the place of `old`. Raises FilterError, and then changes nothing."""
+        if old.strip() != new.strip():
+            self.add(new)
+            self.remove(old)
 
-    def check(self, runs: Mapping[str, Run]) -> list[tuple[str, str]]:
-        """Judge every run; (rule, the run's name) of what did not hold before."""
+    def restore(self, kept: object) -> None:
+        """Take the kept rules; those that can no longer be read are left out."""
+        for rule in kept if isinstance(kept, list) else []:
+            try:
+                self.add(str(rule))
+            except FilterError:
+                continue
+
+    def check(self, runs: Mapping[str, Run]) -> list[str]:
+        """Renew what holds; a note for each pair that did not hold before."""
         before = self.holding
         self.holding = {
-            (rule, key): run["name"]
-            for rule, test in self.rules.items()
+            (rule, key): clean(run["name"])
+            for rule, test in self._tests.items()
             for key, run in runs.items()
             if test(run)
         }
-        return [(pair[0], name) for pair, name in self.holding.items() if pair not in before]
+        return _told({pair: n for pair, n in self.holding.items() if pair not in before})
+
+
+def _told(fresh: Mapping[tuple[str, str], str]) -> list[str]:
+    return [f"alert {clean(rule)}: {name}" for (rule, _), name in fresh.items()]
+
+
+def alert_pairs(holding: Mapping[tuple[str, str], str]) -> Iterable[tuple[str, str]]:
+    """(rule, run) of what holds, to be shown."""
+    return [(clean(rule), name) for (rule, _), name in holding.items()]

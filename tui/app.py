@@ -16,7 +16,7 @@ from textual.worker import Worker, WorkerState
 from rlhf.runlog import LOG_NAME
 
 from .background import Background, Done, Work
-from .bars import status_line, tabs_line, work_text
+from .bars import status_line, tabs_line
 from .columns import is_metric
 from .dressed import DressedApp
 from .driver import ConsoleDriver
@@ -44,6 +44,7 @@ from .render import clean
 from .screens.dialogs import Reader, labelled
 from .screens.pane import Pane
 from .state import State
+from .watching import in_short
 from .widgets.lines import Lines
 from .widgets.runs_table import RunsTable
 
@@ -149,8 +150,8 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         notice = self._notice[0] if time.monotonic() < self._notice[1] else ""
         said = notice or self.state.trouble or self.desk.text
         base = self.screen_stack[0]
-        work = work_text(self.state)
-        tabs = tabs_line(PANES, self._current, title, work, room)
+        jobs = in_short(self.state.watch, room)
+        tabs = tabs_line(PANES, self._current, title, room, jobs)
         base.query_one("#tabs", Lines).show([tabs])
         base.query_one("#status", Lines).show([status_line(said, self.pane.status(), room)])
 
@@ -181,24 +182,13 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
             gc.freeze()  # thousands of runs would make every later full collection a pause
         self._follow_chosen()
         self.pane.update()
-        self._tell_news()
-        self.desk.unasked()
-        self._show_awaited()
-
-    def _tell_news(self) -> None:
-        """Say what happened to runs since the last listing."""
-        news, self.state.news = self.state.news, []
-        if news:
-            self.say("; ".join(news))
+        told = self.state.watch.tell()
+        if told:
+            self.say(told)
         else:
             self.renew()
-
-    def on_jobs_changed(self, message: JobsChanged) -> None:
-        """The line moved."""
-        self.state.jobs, self.state.paused = message.jobs, message.paused
-        if self._current == "jobs":
-            self.pane.update()
-        self.renew()
+        self.desk.unasked()
+        self._show_awaited()
 
     def await_run(self, key: str, pane: str | None) -> None:
         """Put the cursor on a run as soon as it is listed; with `pane`, open it there."""
@@ -216,6 +206,13 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         """What keeps the runs from being listed, until they can be again."""
         self.state.trouble = message.reason
         self.pane.update()
+        self.renew()
+
+    def on_jobs_changed(self, message: JobsChanged) -> None:
+        """Another line of jobs; only its pane and the bar show it."""
+        self.state.watch.jobs, self.state.watch.paused = message.jobs, message.paused
+        if self._current == "jobs":
+            self.pane.update()
         self.renew()
 
     def on_curves_changed(self, message: CurvesChanged) -> None:
@@ -266,7 +263,7 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
     def on_preferred(self, message: Preferred) -> None:
         """Keep what the person wants for the next time."""
         if not self.place.read_only:
-            rules = list(self.state.alerts.rules)
+            rules = self.state.watch.alerts.rules
             wanted = (self.place.view, list(self.state.columns), self._kept_look, rules)
             self.work("prefer", partial(save, *wanted))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sessions.evaluation_child import END_S
 
+from .job_rows import watch_jobs
 from .messages import (
     CannotList,
     CurvesChanged,
@@ -24,7 +25,7 @@ from .messages import (
     RunsChanged,
 )
 from .performing import Outcome, perform
-from .pollers import follow_logs, measure, watch_jobs, watch_runs, write_text
+from .pollers import follow_logs, measure, watch_runs, write_text
 from .render import clean
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Background:
         self._place, self._post_message, self._work = place, post, work
         self.stopping = self._stop = threading.Event()
         self._wake_list, self._wake_logs = threading.Event(), threading.Event()
+        self._wake_jobs = threading.Event()
         self._followed: Mapping[str, Path] = {}
         self._held = 0  # blocks in which a child is at work
         self._free = threading.Condition()
@@ -58,6 +60,7 @@ class Background:
         self._stop.set()
         self._wake_list.set()
         self._wake_logs.set()
+        self._wake_jobs.set()
 
     def end_now(self) -> None:
         """End without an event loop: back only when no child is left behind."""
@@ -92,6 +95,7 @@ class Background:
         def work() -> None:
             outcome = perform(self._place, words)
             self._wake_list.set()
+            self._wake_jobs.set()
             self._post(Performed(outcome, done))
 
         self._work("perform", work)
@@ -117,19 +121,20 @@ class Background:
             self._wake_list,
         )
 
-    def _jobs(self) -> None:
-        watch_jobs(
-            self._place.workspace,
-            lambda jobs, paused: self._post(JobsChanged(jobs, paused)),
-            self._stop,
-        )
-
     def _follow(self) -> None:
         follow_logs(
             lambda: self._followed,
             lambda curves: self._post(CurvesChanged(curves)),
             self._stop,
             self._wake_logs,
+        )
+
+    def _jobs(self) -> None:
+        watch_jobs(
+            self._place.workspace,
+            lambda jobs, paused: self._post(JobsChanged(jobs, paused)),
+            self._stop,
+            self._wake_jobs,
         )
 
     def _measure(self, folders: Sequence[tuple[str, Path]]) -> None:

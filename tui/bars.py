@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from .job_table import duration
 from .render import clean, fit, pad, width
 from .state import State
 
@@ -16,35 +15,21 @@ HINTS = "? keys  : commands  q quit "
 FEWER_HINTS = "? keys "
 
 
-def tabs_line(kinds: "Iterable[PaneKind]", current: str, title: str, work: str, room: int) -> Text:
-    """The panes with their keys, the current one marked; at the right what runs, and the title."""
+def tabs_line(
+    kinds: "Iterable[PaneKind]", current: str, title: str, room: int, jobs: str = ""
+) -> Text:
+    """The panes with their keys, the current one marked; jobs and the title at the right."""
     tabs = Text(no_wrap=True)
     for kind in kinds:
         style = "reverse bold" if kind.name == current else ""
         tabs.append(f" {kind.key} {kind.title} ", style=style)
     rest = max(0, room - width(tabs.plain))
-    title = clean(title)
-    if work:
-        title = f"{work}  {title}" if width(work) + width(title) + 2 <= rest else work
-    return tabs.append(pad(title, rest, right=True), style="bold" if work else "dim")
-
-
-def work_text(state: State) -> str:
-    """What runs and waits, and alerts, in brief; empty if there is nothing to say."""
-    running = [job for job in state.jobs if job.state != "queued"]
-    waiting = len(state.jobs) - len(running)
-    parts = []
-    if running:
-        done = [(job.step or 0) / job.steps for job in running if job.steps]
-        parts.append(
-            f"{len(running)} run" + (f" {100 * sum(done) / len(done):.0f}%" if done else "")
-        )
-    parts += [f"{waiting} wait"] if waiting else []
-    left = [job.left_s for job in running if job.left_s is not None]
-    parts += [f"{duration(max(left))} left"] if left and not waiting else []
-    parts += ["PAUSED"] if state.paused else []
-    parts += [f"! {len(state.alerts.holding)}"] if state.alerts.holding else []
-    return "  ".join(parts)
+    if jobs:
+        shown = fit(f"  {jobs}  ", rest)
+        title = title if rest - width(shown) >= width(title) else ""
+        tabs.append(pad(shown, max(0, rest - width(clean(title))), right=True), style="bold")
+        rest = width(clean(title))
+    return tabs.append(pad(clean(title), rest, right=True), style="dim")
 
 
 def status_line(said: str, status: str, room: int) -> Text:

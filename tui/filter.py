@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .fields import Run, getter
+from .patterns import may_never_end
 
 Test = Callable[[Run], bool]
 _TOKEN = re.compile(
@@ -24,8 +25,6 @@ _TOKEN = re.compile(
 )
 _VALUE = re.compile(r"\s*(?:(?P<quoted>\"[^\"]*\"|'[^']*')|(?P<word>[^\s()\"']+))")
 _SEARCHED = 1000  # characters of a text that a regular expression is tried on
-# a repeat inside a repeated group, as in (a+)+: such a pattern may never come to an end
-_REPEATED_REPEAT = re.compile(r"\([^()]*(?:(?<!\\)[+*]|,\})[^()]*\)[+*{]")
 
 
 class FilterError(ValueError):
@@ -187,9 +186,11 @@ _ORDER: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _matching(get: Callable[[Run], Any], pattern: str) -> Test:
-    if _REPEATED_REPEAT.search(pattern):
-        raise FilterError(f"{pattern!r:.40} repeats a repeat: it may never end; write it flat")
     try:
+        if may_never_end(pattern):
+            raise FilterError(
+                f"{pattern!r:.40} repeats a repeat or a choice: it may never end; write it flat"
+            )
         search = re.compile(pattern, re.IGNORECASE).search
     except (re.error, RecursionError, OverflowError) as error:
         raise FilterError(f"{pattern!r:.40} is no regular expression: {error}") from None

@@ -4,7 +4,7 @@ RunsChanged -> State.take -> panes, measuring; Chosen -> follower;
 CurvesChanged -> State.curves -> Run pane.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 
 from .curves import Curve
-from .log_reading import LogPage
 from .performing import Outcome
 from .root_kl import Found as FrontierPoints
 from .tails_work import Found, Rows
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from sessions.progress import Progress
 
     from .launch_form import Preview
+    from .log_reading import Page
 
 
 @dataclass
@@ -49,6 +49,25 @@ class CurvesChanged(Message):
     """Logs that are shown have grown or were replaced: the new curves by run id."""
 
     curves: dict[str, Curve]
+
+
+@dataclass
+class JobsChanged(Message):
+    """What runs and waits is another line now."""
+
+    jobs: "Sequence[Progress]"
+    paused: bool
+
+
+@dataclass
+class PageRead(Message):
+    """What the Logs pane is to show now."""
+
+    page: "Page"
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest page matters."""
+        return isinstance(message, PageRead)
 
 
 @dataclass
@@ -153,44 +172,6 @@ class SourceRead(Message):
 
     path: str
     lines: list[str]
-
-
-@dataclass
-class LogRead(Message):
-    """What is on screen of a log now."""
-
-    page: LogPage
-
-    def can_replace(self, message: Message) -> bool:
-        """Only the newest page matters."""
-        return isinstance(message, LogRead)
-
-
-@dataclass
-class LogCopied(Message):
-    """Lines to copy, and how many were too much."""
-
-    text: str
-    left: int
-
-
-@dataclass
-class LogFilesFound(Message):
-    """The jobs whose output can be read."""
-
-    jobs: list[tuple[str, Path]]
-
-
-@dataclass
-class JobsChanged(Message):
-    """What runs and waits, and whether the line stands still."""
-
-    jobs: "list[Progress]"
-    paused: bool
-
-    def can_replace(self, message: Message) -> bool:
-        """Only the newest matters."""
-        return isinstance(message, JobsChanged)
 
 
 @dataclass

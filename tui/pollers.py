@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from .render import clean
 if TYPE_CHECKING:
     from sessions.catalogue import Catalogue, Listing
     from sessions.evaluations import Evaluations
-    from sessions.progress import Progress
 
 GLANCE_S = 1.0  # between looks at what may be moving
 SCAN_S = 5.0  # between full scans, or more where a scan takes long:
@@ -53,25 +51,6 @@ def watch_runs(
             trouble = now
             failed(now)
         wake.wait(GLANCE_S)
-
-
-def watch_jobs(
-    workspace: Path, post: Callable[["list[Progress]", bool], None], stop: threading.Event
-) -> None:
-    """Look at what runs and waits, and tell when it is other than before."""
-    from sessions.paths import Workspace
-    from sessions.progress import jobs
-    from sessions.queue import paused
-
-    place = Workspace(workspace.absolute())
-    before: tuple[list[Progress], bool] = ([], False)
-    while not stop.is_set():
-        with suppress(OSError):
-            now = (jobs(place), paused(place))
-            if now != before:
-                before = now
-                post(*now)
-        stop.wait(GLANCE_S)
 
 
 def follow_logs(

@@ -1,4 +1,4 @@
-"""How the person wants the dashboard, kept with the workspace: columns, look, alerts."""
+"""How the person wants the dashboard, kept with the workspace: columns, look, alert rules."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 from rlhf.runlog import write_json
 from sessions.runfiles import read_object
 
-from .alerts import Alerts
 from .columns import COLUMNS, PINNED
 from .looks import LOOKS
 from .state import State
@@ -19,9 +18,7 @@ def load(path: Path, state: State) -> str | None:
     if isinstance(columns, list):
         known = [key for key in columns if isinstance(key, str) and key in COLUMNS]
         state.columns = [*PINNED, *dict.fromkeys(key for key in known if key not in PINNED)]
-    rules = kept.get("alerts")
-    if isinstance(rules, list):
-        state.alerts = Alerts.of(rule for rule in rules if isinstance(rule, str))
+    state.watch.alerts.restore(kept.get("alerts"))
     look = kept.get("look")
     return look if look in LOOKS else None
 

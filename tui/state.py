@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from sessions.states import LIVE
 
-from .alerts import Alerts
 from .columns import DEFAULT_COLUMNS
 from .curves import OVERALL, Curve
 from .fields import FIELDS, Field, Run
 from .filter import Test, compile_filter
 from .launch_form import Draft
-from .notes import Notes, endings
 from .order import sortable
 from .render import clean, width
+from .watching import Watch
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
-    from sessions.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -87,12 +85,9 @@ class State:
     metric: str = "proxy"
     scope: str = OVERALL
     slots: dict[str, int] = field(default_factory=dict)
-    jobs: "list[Progress]" = field(default_factory=list)  # what runs and waits
-    paused: bool = False  # whether the line of what waits stands still
-    alerts: Alerts = field(default_factory=Alerts)
-    news: list[str] = field(default_factory=list)  # notes that were not said yet
-    notes: Notes = field(default_factory=Notes)
     drafts: dict[str | None, Draft] = field(default_factory=dict)  # launch forms, by their parent
+    watch: Watch = field(default_factory=Watch)
+    logged: str | None = None  # the run or job whose log was asked for
     _test: Test = field(default=lambda run: True)
     _singles: list[Row] | None = None
     _sorted: list[Row] | None = None
@@ -102,12 +97,13 @@ class State:
         """Take a scan's result; whether anything changed."""
         runs = {run["id"]: run for run in listing.runs}
         same = self.loaded and runs == self.runs and list(runs) == list(self.runs)
+        before = self.runs if self.loaded else None
         self.loaded = True
         if same and listing.problems == self.problems and listing.recipes == self.recipes:
             return False
-        self.news += [self.notes.add(text) for text in endings(self.runs, runs)]
         self.runs, self.folders, self.recipes = runs, listing.folders, listing.recipes
         self.problems = listing.problems
+        self.watch.compare(before, runs)
         self.longest_name = max([width(clean(run["name"])) for run in listing.runs] or [0])
         self.marks = {key: None for key in self.marks if key in runs}
         if self.open_run not in runs:
@@ -115,8 +111,6 @@ class State:
         self._give_slots()
         self._singles = None
         self._forget_order()
-        for rule, name in self.alerts.check(runs):
-            self.news.append(self.notes.add(clean(f"alert {rule}: {name}")))
         return True
 
     def _forget_order(self) -> None:

@@ -1,196 +1,208 @@
-"""Pane 6: what runs and what waits, the order of the line, notes and alert rules."""
+"""Pane 6: what runs and what waits, the notes, and the alert rules."""
 
-from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from sessions.progress import Progress
-
-from ..filter import FilterError
-from ..job_table import bar, duration
+from ..alerts import alert_pairs
+from ..job_rows import head_text, job_text
 from ..messages import Preferred
-from ..render import clean, figure, fit, pad
+from ..performing import Outcome
+from ..render import clean
+from ..state import State
 from ..widgets.choices import Choice
 from ..widgets.lines import Lines
-from ..widgets.rows import Rows
 from .dialogs import Ask, Confirm, Picker, Reader, labelled
-from .logs import LogsPane
-from .pane import Pane
+from .pane import Pane, Shell
 
-HEAD = f"{'id':24} {'kind':6} {'state':9} {'progress':19} {'steps/s':>7} {'left':>7}  note"
-NOTHING = "nothing runs and nothing waits: n in Runs (1) launches a run"
+if TYPE_CHECKING:
+    from sessions.progress import Progress
+
+EMPTY = "Nothing runs and nothing waits. `rlhf-tui launch` starts runs; they appear here."
+PAUSED = "PAUSED: what runs goes on, nothing more starts until p"
 NEW_RULE = "+"
-REMOVE = "-"
 
 
 class JobsPane(Pane):
-    """The line of runs and jobs. Its rows come with the state."""
+    """The line of runs and jobs, with a cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "open", tooltip="The run's curves; of a job its output"),
-        Binding("l", "log", "log", tooltip="The output"),
-        Binding("p", "pause", "pause, go on", tooltip="Start nothing more, or go on"),
-        Binding("K,shift+up", "shift(-1)", "sooner", tooltip="Move up in the line"),
-        Binding("J,shift+down", "shift(1)", "later", tooltip="Move down in the line"),
-        Binding("X", "stop", "stop", tooltip="Save and end (asks first)"),
-        Binding("N", "notes", "notes", tooltip="What happened to runs since the start"),
-        Binding("a", "rules", "alert rules", tooltip="Add, change or remove alert rules"),
-        Binding("A", "alerts", "alerts", tooltip="For which runs which rule holds"),
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "move(-10)", "Page up", show=False),
-        Binding("pagedown", "move(10)", "Page down", show=False),
-        Binding("home", "move(-100000)", "First row", show=False),
-        Binding("end", "move(100000)", "Last row", show=False),
+        Binding("enter", "open", "open", tooltip="Show the run's curves"),
+        Binding("down,j", "move(1)", "down", tooltip="Next run or job"),
+        Binding("up,k", "move(-1)", "up", tooltip="Run or job above"),
+        Binding("J,shift+down", "place(1)", "later", tooltip="Move it one place back in line"),
+        Binding("K,shift+up", "place(-1)", "sooner", tooltip="Move it one place forward in line"),
+        Binding("p", "pause", "pause/go on", tooltip="Start nothing more, or go on"),
+        Binding("X", "stop", "stop", tooltip="Stop the run or job, after a question"),
+        Binding("l", "log", "log", tooltip="Show its log"),
+        Binding("a", "rules", "alert rules", tooltip="Add, edit or remove alert rules"),
+        Binding("A", "alerts", "alerts", tooltip="What holds now"),
+        Binding("N", "notes", "notes", tooltip="What happened, newest first"),
         Binding("escape", "app.pane('runs')", "back", tooltip="Back to the list"),
     ]
 
+    def __init__(self, state: State, look: str, shell: Shell) -> None:
+        super().__init__(state, look, shell)
+        self._at: str | None = None
+
     def compose(self) -> ComposeResult:
-        """The line, and the newest notes."""
-        yield Rows(id="jobs-rows")
-        yield Lines(id="jobs-notes")
+        """The line of jobs."""
+        lines = Lines(id="jobs")
+        lines.can_focus = True
+        yield lines
 
-    @property
-    def rows(self) -> Rows:
-        """The line itself."""
-        return self.query_one(Rows)
+    def on_mount(self) -> None:
+        """Show what there is."""
+        self.update()
 
-    @property
-    def job(self) -> Progress | None:
-        """What is under the cursor."""
-        return next((job for job in self.state.jobs if job.id == self.rows.current), None)
+    def on_resize(self) -> None:
+        """Other columns have room."""
+        self.update()
 
     def focus_default(self) -> None:
         """Give the keys to the line."""
-        self.screen.set_focus(self.rows)
+        self.screen.set_focus(self.query_one("#jobs"))
+
+    @property
+    def current(self) -> "Progress | None":
+        """The job under the cursor."""
+        jobs = self.state.watch.jobs
+        return next((job for job in jobs if job.id == self._at), jobs[0] if jobs else None)
 
     def update(self) -> None:
         """Show the line as it is now."""
-        rows = [(job.id, job_line(job)) for job in self.state.jobs]
-        self.rows.show(HEAD, rows, NOTHING)
-        notes = [Text(f" {at}  {fit(text, 200)}") for at, text in list(self.state.notes.kept)[-3:]]
-        self.query_one("#jobs-notes", Lines).show(notes)
+        watch, here, room = self.state.watch, self.current, self.app.size.width
+        top = [Text(f" {PAUSED}", style="bold")] if watch.paused else []
+        if here is None:
+            self.query_one("#jobs", Lines).show([*top, Text(f" {EMPTY}")])
+            return
+        top.append(Text(f"  {head_text(room)}", style="dim"))
+        rows = [self._row(job, job.id == here.id, room) for job in watch.jobs]
+        seen = max(1, self.app.size.height - 2 - len(top))
+        first = max(0, list(watch.jobs).index(here) - seen + 1)
+        self.query_one("#jobs", Lines).show([*top, *rows[first : first + seen]])
+
+    def _row(self, job: "Progress", here: bool, room: int) -> Text:
+        return Text(f"{'▸' if here else ' '} {job_text(job, room)}", "reverse" if here else "")
 
     def status(self) -> str:
-        """Counts, whether the line stands, alerts."""
-        waiting = sum(job.state == "queued" for job in self.state.jobs)
-        parts = [f"{len(self.state.jobs) - waiting} run, {waiting} wait"]
-        parts += ["PAUSED: nothing more starts (p goes on)"] if self.state.paused else []
-        parts += [f"{len(self.state.alerts.rules)} alert rules (a)"]
+        """Counts, and whether the line stands."""
+        watch = self.state.watch
+        waiting = sum(job.state == "queued" for job in watch.jobs)
+        parts = [f"{len(watch.jobs) - waiting} running, {waiting} waiting"]
+        parts += ["paused (p goes on)"] if watch.paused else []
+        parts.append(f"{len(watch.notes)} notes (N)  {len(watch.alerts.rules)} rules (a)")
         return "  ".join(parts)
 
     # -- what keys do ----------------------------------------------------------------------
 
     def action_move(self, by: int) -> None:
-        self.rows.move(by)
+        jobs, here = list(self.state.watch.jobs), self.current
+        if here is not None:
+            self._at = jobs[max(0, min(jobs.index(here) + by, len(jobs) - 1))].id
+            self.update()
 
     def _refused(self) -> bool:
         if self.shell.place.read_only:
-            self.shell.say("--read-only: nothing is started, stopped or moved")
+            self.shell.say("--read-only: nothing is changed")
         return self.shell.place.read_only
 
-    async def action_open(self) -> None:
-        if self.job is not None and self.job.id in self.state.runs:
-            await self.shell.open_run(self.job.id)
-        else:
-            await self.action_log()
+    def _perform(self, *words: str) -> None:
+        self.shell.perform(words, self._done)
 
-    async def action_log(self) -> None:
-        job = self.job
-        if job is None:
-            return
-        if job.id in self.state.runs:
-            await self.shell.open_run(job.id, "logs")
-        else:
-            await self.app.run_action("pane('logs')")
-            self.app.query_one(LogsPane).show_job(job.id)
+    def _done(self, outcome: Outcome) -> None:
+        """Say what became of it; the line itself comes by the next look."""
+        self.shell.say(outcome.line() or clean(f"done: {' '.join(outcome.words)}"))
 
-    def action_pause(self) -> None:
-        if not self._refused():
-            self.shell.perform(["jobs", "go" if self.state.paused else "pause"])
-
-    def action_shift(self, by: int) -> None:
-        job = self.job
+    def action_place(self, by: int) -> None:
+        job = self.current
         if job is None or self._refused():
             return
         if job.place is None:
-            self.shell.say(f"{job.id} runs already: only what waits can be moved")
-        elif job.place + by >= 1:
-            started = sum(other.place is None for other in self.state.jobs)
-            to = str(started + job.place + by)
-            self.shell.perform(["jobs", "move", job.id, "--to", to])
+            self.shell.say("it runs already: only what waits has a place in line")
+            return
+        running = len(self.state.watch.jobs) - self._waiting()
+        to = max(1, min(job.place + by, self._waiting()))
+        self._at = job.id
+        self._perform("jobs", "move", job.id, "--to", str(to + running))
+
+    def _waiting(self) -> int:
+        return sum(job.state == "queued" for job in self.state.watch.jobs)
+
+    def action_pause(self) -> None:
+        if not self._refused():
+            self._perform("jobs", "go" if self.state.watch.paused else "pause")
 
     async def action_stop(self) -> None:
-        job = self.job
+        job = self.current
         if job is None or self._refused():
             return
+        lost = [f"{clean(job.kind)} {clean(job.name)}, {job.state}"]
+        if job.step:
+            lost.append(f"at step {job.step} of {job.steps}; what it logged is kept")
 
         def answered(yes: bool | None) -> None:
             if yes:
-                self.shell.say(f"stop: {job.id} ...")
-                self.shell.perform(["stop", job.id, "--yes"])
+                self._perform("stop", job.id, "--yes")
 
-        lost = "it leaves the line" if job.state == "queued" else _if_stopped(job)
-        await self.app.push_screen(Confirm(f"Stop {job.id}?", [lost]), answered)
+        await self.app.push_screen(Confirm(f"stop {clean(job.name)}?", lost), answered)
+
+    async def action_open(self) -> None:
+        job = self.current
+        if job is not None and job.id in self.state.runs:
+            await self.shell.open_run(job.id)
+        elif job is not None:
+            self.shell.say("it is no run: l shows its log")
+
+    async def action_log(self) -> None:
+        job = self.current
+        if job is not None:
+            self.state.logged = job.id
+            await self.app.run_action("pane('logs')")
 
     async def action_notes(self) -> None:
-        pairs = list(self.state.notes.kept)[::-1] or [("", "nothing has happened yet")]
-        await self.app.push_screen(Reader("notes, newest first", labelled(pairs)))
+        notes = [(note.clock, note.text) for note in reversed(self.state.watch.notes)]
+        await self.app.push_screen(Reader("notes", labelled(notes or [("", "none yet")])))
 
     async def action_alerts(self) -> None:
-        pairs = [(rule, clean(name)) for (rule, _), name in self.state.alerts.holding.items()]
-        await self.app.push_screen(Reader("alerts", labelled(pairs or [("", "no rule holds")])))
+        pairs = list(alert_pairs(self.state.watch.alerts.holding))
+        await self.app.push_screen(Reader("what holds now", labelled(pairs or [("", "nothing")])))
 
     async def action_rules(self) -> None:
-        held = [rule for rule, _ in self.state.alerts.holding]
-        choices = [Choice(NEW_RULE, "new rule ...", "a filter, such as dune.kl>5")]
-        choices += [
-            Choice(f"{n}", clean(rule), f"holds for {held.count(rule)} runs")
-            for n, rule in enumerate(self.state.alerts.rules)
-        ]
-        await self.app.push_screen(Picker("alert rules", choices), self._edit_rule)
-
-    async def _edit_rule(self, key: str | None) -> None:
-        if key is None:
-            return
-        old = None if key == NEW_RULE else list(self.state.alerts.rules)[int(key)]
-        hint = "a filter: dune.kl>5, train.kl>8 state=running" + (
-            "" if old is None else "; - removes"
+        rules = [Choice(rule, clean(rule), "enter edits") for rule in self.state.watch.alerts.rules]
+        await self.app.push_screen(
+            Picker("alert rules", [Choice(NEW_RULE, "add a rule"), *rules]), self._chosen_rule
         )
-        asked = Ask("alert when", old or "", hint)
-        await self.app.push_screen(asked, partial(self._keep_rule, old))
 
-    def _keep_rule(self, old: str | None, text: str | None) -> None:
-        if text is None:
-            return
+    async def _chosen_rule(self, rule: str | None) -> None:
+        if rule is not None:
+            await self._ask("" if rule == NEW_RULE else rule, "" if rule == NEW_RULE else rule)
+
+    async def _ask(self, old: str, typed: str, wrong: str = "") -> None:
+        hint = wrong or "a filter, as in dune.kl>5 or train.kl>8; `remove` removes it"
+
+        async def given(text: str | None) -> None:
+            if text is not None:
+                await self._take(old, text)
+
+        await self.app.push_screen(Ask("alert when", typed, hint), given)
+
+    async def _take(self, old: str, text: str) -> None:
+        from ..filter import FilterError
+
+        alerts = self.state.watch.alerts
         try:
-            if text == REMOVE and old is not None:
-                self.state.alerts.remove(old)
+            if old and text == "remove":
+                alerts.remove(old)
+            elif old:
+                alerts.replace(old, text)
             else:
-                self.state.alerts.add(text, old)
+                alerts.add(text)
         except FilterError as error:
-            self.shell.say(f"not kept: {clean(str(error))}")
+            await self._ask(old, text, clean(str(error)))
             return
-        self.state.alerts.check(self.state.runs)
+        self.state.watch.note(alerts.check(self.state.runs))
         self.post_message(Preferred())
-        self.shell.say("kept" if text != REMOVE else "removed")
-
-
-def _if_stopped(job: Progress) -> str:
-    if job.kind == "run":
-        return f"at step {job.step or 0} of {job.steps or '?'}: it saves, ends, and can go on"
-    return "it ends, and what it did so far is lost"
-
-
-def job_line(job: Progress) -> str:
-    """A job in one line."""
-    done = f"{bar(job.step, job.steps, 8)} {job.step}/{job.steps}" if job.steps else "-"
-    running = job.state == "running"
-    speed = figure(job.steps_per_s) if running else "-"
-    left = duration(job.left_s) if running else "-"
-    note = job.reason or (f"place {job.place}" if job.place else "")
-    cells = [pad(clean(job.id), 24), pad(clean(job.kind), 6), pad(job.state, 9), pad(done, 19)]
-    return " ".join([*cells, f"{speed:>7}", f"{left:>7}", f" {clean(note)}"])
+        self.shell.say(self.state.watch.tell())

@@ -1,4 +1,4 @@
-"""Pane 4: the output of a run or a job, of any size, followed, searched, copied."""
+"""Pane 4: the output of any run or job."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -7,315 +7,309 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from ..log_reading import LogPage, LogReader
-from ..messages import LogCopied, LogFilesFound, LogRead
+from rlhf.runlog import LOG_NAME
+
+from ..log_reading import LogReader, Page, lines_from
+from ..messages import PageRead
 from ..render import clean
 from ..state import State
 from ..widgets.choices import Choice
-from ..widgets.filter_line import FilterLine
 from ..widgets.lines import Lines
 from ..widgets.log_view import LogView
-from .dialogs import Ask, Picker, Reader
+from .dialogs import Ask, Picker
 from .pane import Pane, Shell
 
-NOTHING_OPEN = "No run is open. Choose a run or a job: o"
+MOST_COPIED = 70_000  # bytes: what terminals take by OSC 52
+SIDEWAYS = 20  # cells
 
 
 class LogsPane(Pane):
-    """A page of a log with a cursor line; a thread of its own reads, searches in a child."""
+    """Pages of a log, following, search, filter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f,end,G", "follow", "follow", tooltip="The newest line, and stay with it"),
-        Binding("slash", "search", "search", key_display="/", tooltip="Search (regex)"),
-        Binding("n", "next(1)", "next", tooltip="The next match"),
-        Binding("N", "next(-1)", "previous", tooltip="The match before"),
-        Binding("ampersand", "only", "only", key_display="&", tooltip="Only lines that match"),
-        Binding("e", "errors", "errors", tooltip="The first error, then the next"),
-        Binding("v", "range", "range", tooltip="Begin a range at this line"),
-        Binding(
-            "y", "copy", "copy", tooltip="Copy the line, or the range (OSC 52: works over ssh)"
-        ),
-        Binding("w", "write", "write", tooltip="Write the log, or the matching lines, to a file"),
-        Binding("enter", "whole", "whole line", tooltip="The whole line, wrapped"),
-        Binding("o", "choose", "open ...", tooltip="Another run's or job's output"),
-        Binding("m", "metrics", "metrics", tooltip="log.jsonl instead of output.log, and back"),
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home", "home", "First line", show=False),
-        Binding("left,h", "across(-20)", "left", tooltip="Further to the left"),
-        Binding("right,l", "across(20)", "right", tooltip="Further to the right"),
-        Binding("escape", "back", "back", tooltip="End the search, leave it, back to the list"),
+        Binding("o", "pick", "open ...", tooltip="Choose the run or job by typing"),
+        Binding("m", "metrics", "metrics", tooltip="The log of metrics, or the output"),
+        Binding("f", "follow", "follow", tooltip="Go to the end and stay there"),
+        Binding("slash", "search", "search", key_display="/", tooltip="Find a regular expression"),
+        Binding("n", "match(1)", "next", tooltip="Next match"),
+        Binding("N", "match(-1)", "previous", tooltip="Match before"),
+        Binding("ampersand", "filter", "filter", key_display="&", tooltip="Only lines that match"),
+        Binding("e", "error", "error", tooltip="First error; again: the next one"),
+        Binding("down,j", "move(1)", "down", tooltip="Next line"),
+        Binding("up,k", "move(-1)", "up", tooltip="Line above"),
+        Binding("pagedown,space", "page(1)", "page down", tooltip="Next page"),
+        Binding("pageup", "page(-1)", "page up", tooltip="Page above"),
+        Binding("home", "top", "top", tooltip="First line"),
+        Binding("end", "follow", "end", tooltip="Last line, and follow"),
+        Binding("left,h", "sideways(-1)", "left", tooltip="Scroll left"),
+        Binding("right,l", "sideways(1)", "right", tooltip="Scroll right"),
+        Binding("W", "wrap", "wrap", tooltip="Wrap long lines, or cut them"),
+        Binding("v", "range", "range", tooltip="Begin a range of lines here, or drop it"),
+        Binding("y", "copy", "copy", tooltip="Copy the line or the range"),
+        Binding("w", "write", "write", tooltip="Write what is shown, or the filter's result"),
+        Binding("escape", "back", "back", tooltip="End the search, close the filter, go back"),
     ]
 
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
-        self._page: LogPage | None = None
-        self._job: tuple[str, Path] | None = None  # shown instead of the open run
-        self._of: str | None = None  # what the reader was told to read
-        self._was = state.open_run
+        self._shown: tuple[str, bool] | None = None  # run or job, metrics
         self._metrics = False
-        self._across = 0
-        self._only_asked = False
-        self._height = 1
+        self._page = Page()
+        self._at = 10**9  # line of the page under the cursor
+        self._from: int | None = None  # offset at which a range begins
+        self._searched = ""
         self._reader: LogReader | None = None
 
     def compose(self) -> ComposeResult:
-        """What it is, the lines, the search line."""
+        """Which log it is, over the log."""
         yield Lines(id="log-head")
         yield LogView()
-        yield FilterLine(self.keep_pattern, "regular expression; enter searches", "search")
+
+    @property
+    def view(self) -> LogView:
+        return self.query_one(LogView)
+
+    def on_mount(self) -> None:
+        """Begin to read."""
+        self.shown()
+        self.update()
+
+    def on_unmount(self) -> None:
+        """Nothing reads on beside a dashboard that is gone."""
+        self.hidden()
 
     def shown(self) -> None:
-        """Begin to read."""
-        self._reader = LogReader(self._post, self.shell.background.stopping)
-        self._of = None
-        self.shell.work("log", self._reader.run)
-        self._reader.do("size", self._height)
+        """Read, as long as the pane is on screen."""
+        if self._reader is None or self._reader.closed:
+            stop = self.shell.background.stopping
+            self._reader = LogReader(lambda page: self._tell(page), stop)
+            self._shown = None
+            self.shell.work("logs", self._reader.run)
 
     def hidden(self) -> None:
-        """Stop reading; a search ends with it."""
+        """Read no more."""
         if self._reader is not None:
             self._reader.close()
 
-    def on_unmount(self) -> None:
-        """However it ends, no thread and no child goes on."""
-        self.hidden()
-
-    def _post(self, page: LogPage) -> None:
-        self.post_message(LogRead(page))
-
-    def focus_default(self) -> None:
-        """Give the keys to the lines."""
-        self.screen.set_focus(self.query_one(LogView))
-
-    # -- what is shown ---------------------------------------------------------------------
+    def _tell(self, page: Page) -> None:
+        self.post_message(PageRead(page))
 
     @property
-    def _folder(self) -> Path | None:
-        if self._job is not None:
-            return self._job[1]
-        return self.state.folders.get(self.state.open_run or "")
+    def reader(self) -> LogReader:
+        if self._reader is None:
+            self.shown()
+        assert self._reader is not None
+        return self._reader
+
+    def on_resize(self) -> None:
+        """Another number of lines is on screen."""
+        self.reader.resize(self.app.size.height - 3)
+
+    def focus_default(self) -> None:
+        """Give the keys to the log."""
+        self.screen.set_focus(self.view)
+
+    def _wanted(self) -> str | None:
+        state = self.state
+        return state.logged or state.open_run or next(iter(state.runs), None)
 
     def update(self) -> None:
-        """Read the open run's output, or the job's that was chosen."""
-        if self.state.open_run != self._was:
-            self._was, self._job = self.state.open_run, None
-        folder = self._folder
-        if folder is not None and self._reader is not None:
-            key = f"{folder}{self._metrics}"
-            if key != self._of:
-                self._of, self._page, self._across = key, None, 0
-                # looked at in the worker: a shipped run has no output of its own
-                self._reader.do("output", folder, self._metrics)
-        self._show()
+        """Open the wanted log if it is another one."""
+        key = self._wanted()
+        if key is not None and (key, self._metrics) != self._shown:
+            self._shown = (key, self._metrics)
+            self._page = Page(said="reading ...")
+            self.reader.resize(self.app.size.height - 3)
+            self.reader.open(*self._paths(key))
+        self._draw()
 
-    def _show(self) -> None:
-        page = self._page
-        empty = NOTHING_OPEN if self._folder is None else "reading ..."
-        if page is not None:
-            empty = page.note or "nothing written yet"
-        self.query_one(LogView).show(page, empty, self._across)
-        self.query_one("#log-head", Lines).show([Text(self._heading())])
+    def _paths(self, key: str) -> list[Path]:
+        from sessions.paths import OUTPUT_LOG, Workspace
 
-    def _heading(self) -> str:
-        if self._folder is None or self._page is None:
-            return " logs"
-        name = self._job[0] if self._job else self.state.runs[self.state.open_run or ""]["name"]
-        told = f"{self._page.path.name}  {size_text(self._page.size)}"
-        return f" {clean(name)}  {told}  {self._page.note}"
+        jobs = Workspace(self.shell.place.workspace).jobs
+        folder = self.state.folders.get(key, jobs / key)
+        return [folder / LOG_NAME] if self._metrics else [folder / OUTPUT_LOG, folder / LOG_NAME]
+
+    def on_page_read(self, message: PageRead) -> None:
+        """Another page: lines came, or the view moved."""
+        self._page = message.page
+        if self.app.screen_stack:
+            self._draw()
+            self.shell.say("")
+
+    def _draw(self) -> None:
+        page, last = self._page, len(self._page.lines) - 1
+        self._at = last if page.following else max(0, min(self._at, last))
+        empty = page.said or "nothing to show"
+        if page.filtered and not page.lines:
+            empty = "searching ..." if page.searching else "no line matches (esc closes the filter)"
+        self.view.show(page.lines, page.spans, self._range(), f" {empty}")
+        key = self._shown[0] if self._shown else None
+        name = self.state.runs.get(key or "", {}).get("name", key)
+        head = f" {clean(str(name))}  {page.name}"
+        head = head if key else " No run is open: o chooses one"
+        self.query_one("#log-head", Lines).show([Text(head, style="bold")])
+
+    def _range(self) -> range:
+        lines = self._page.lines
+        if self._from is None:
+            return range(self._at, self._at + 1)
+        low, high = self._ends()
+        inside = [n for n, line in enumerate(lines) if low <= line.offset <= high]
+        return range(inside[0], inside[-1] + 1) if inside else range(0)
+
+    def _ends(self) -> tuple[int, int]:
+        lines = self._page.lines
+        here = lines[self._at].offset if 0 <= self._at < len(lines) else 0
+        begin = here if self._from is None else self._from
+        return min(begin, here), max(begin, here)
 
     def status(self) -> str:
-        """Where in the log, following or not, and the search."""
+        """Position, size, following, search."""
         page = self._page
-        if page is None or self._folder is None:
-            return "no log is open"
-        at = "" if page.first is None else f"{page.first + page.cursor + 1}/{page.total}"
-        kind = "following" if page.following else "f follows"
-        return "  ".join(part for part in (at, kind, clean(page.search)) if part)
-
-    def on_log_read(self, message: LogRead) -> None:
-        """A page of the log that is wanted."""
-        self._page = message.page
-        self._show()
-        self.shell.renew()
-
-    def on_log_view_resized(self, event: LogView.Resized) -> None:
-        """Another number of lines fits."""
-        self._height = event.height
-        self._do("size", event.height)
-
-    def on_log_view_scrolled(self, event: LogView.Scrolled) -> None:
-        """The wheel."""
-        self._do("move", event.by)
+        parts = ["following" if page.following else "not following (f)"]
+        if page.first is not None:
+            parts.append(f"line {page.first + max(0, self._at):,} of {page.known:,}")
+        parts.append(f"{page.size / 1e6:.1f} MB")
+        if page.searching or page.found:
+            word = "searching (esc)" if page.searching and not page.filtered else "matches"
+            parts.append(f"{word}: {page.found:,}" + ("+" if page.found >= 10_000 else ""))
+        if page.filtered:
+            parts.append(f"only {clean(self._searched)}")
+        if page.said:
+            parts.insert(0, clean(page.said))
+        return "  ".join(parts)
 
     # -- what keys do ----------------------------------------------------------------------
 
-    def _do(self, command: str, *values: object) -> None:
-        if self._reader is not None:
-            self._reader.do(command, *values)
-
     def action_move(self, by: int) -> None:
-        self._do("move", by)
+        if 0 <= self._at + by < len(self._page.lines) and not self._page.following:
+            self._at += by
+            self._draw()
+            self.shell.say("")
+        else:
+            self.reader.move(by)
 
     def action_page(self, by: int) -> None:
-        self._do("move", by * self._height)
+        self.reader.move(by * max(1, self.app.size.height - 4))
 
-    def action_home(self) -> None:
-        self._do("home")
+    def action_top(self) -> None:
+        self._at = 0
+        self.reader.go_to(0)
 
     def action_follow(self) -> None:
-        self._do("end")
+        self.reader.go_to(None)
 
-    def action_next(self, by: int) -> None:
-        self._do("next", by)
+    def action_sideways(self, by: int) -> None:
+        longest = max([len(line.text) for line in self._page.lines] or [0])
+        self.view.left = max(0, min(self.view.left + by * SIDEWAYS, 2 * longest))
+        self.view.renew()
+
+    def action_wrap(self) -> None:
+        self.view.wrap = not self.view.wrap
+        self.view.renew()
 
     def action_range(self) -> None:
-        self._do("range")
-
-    def action_across(self, by: int) -> None:
-        self._across = max(0, self._across + by)
-        self._show()
-
-    def action_errors(self) -> None:
-        from sessions.log_text import ERRORS
-
-        self._do("errors", ERRORS)
-
-    def action_search(self) -> None:
-        self._ask(False)
-
-    def action_only(self) -> None:
-        self._ask(True)
-
-    def _ask(self, only: bool) -> None:
-        self._only_asked = only
-        self.line.value = ""
-        self.line.display = True
-        self.screen.set_focus(self.line)
-
-    @property
-    def line(self) -> FilterLine:
-        """Where the pattern is typed."""
-        return self.query_one(FilterLine)
-
-    def keep_pattern(self) -> None:
-        """Search for what was typed; nothing typed leaves the search."""
-        pattern = self.line.value
-        self._close_line()
-        if pattern:
-            self._do("search", pattern, self._only_asked)
-        else:
-            self._do("forget")
-
-    def _close_line(self) -> None:
-        self.line.display = False
-        self.focus_default()
-
-    async def action_back(self) -> None:
-        """Out of the line, then out of the search, then back to the list."""
-        page = self._page
-        if self.line.display:
-            self._close_line()
-        elif page is not None and page.search:
-            self._do("cancel" if "(esc ends it)" in page.search else "forget")
-        elif page is not None and page.selected:
-            self._do("range")
-        else:
-            await self.app.run_action("pane('runs')")
-
-    async def action_whole(self) -> None:
-        page = self._page
-        if page and page.cursor < len(page.rows):
-            row = page.rows[page.cursor]
-            title = "line" if row.number is None else f"line {row.number + 1}"
-            await self.app.push_screen(Reader(title, Text(clean(row.text), overflow="fold")))
+        lines = self._page.lines
+        known = self._from is None and 0 <= self._at < len(lines)
+        self._from = lines[self._at].offset if known else None
+        if self._page.following and known:
+            self.reader.go_to(lines[0].offset)
+        self._draw()
 
     def action_metrics(self) -> None:
         self._metrics = not self._metrics
         self.update()
 
-    def action_copy(self) -> None:
-        self._do("copy", lambda text, left: self.post_message(LogCopied(text, left)))
+    async def action_pick(self) -> None:
+        runs = [Choice(k, clean(r["name"]), r["state"]) for k, r in self.state.runs.items()]
+        jobs = [j for j in self.state.watch.jobs if j.id not in self.state.runs]
+        found = [*runs, *(Choice(j.id, clean(j.name), f"{j.kind} {j.state}") for j in jobs)]
+        await self.app.push_screen(Picker("log of", found), self._picked)
 
-    def on_log_copied(self, message: LogCopied) -> None:
-        """To the clipboard, by OSC 52."""
-        self.app.copy_to_clipboard(message.text)
-        lines = message.text.count("\n") + 1
-        cut = f"; {message.left} more would be too much for a terminal: w writes" * bool(
-            message.left
-        )
-        self.shell.say(f"copied {lines} line{'s' * (lines > 1)}{cut}")
+    def _picked(self, key: str | None) -> None:
+        if key is not None:
+            self.state.logged = key
+            self.update()
+
+    async def action_search(self) -> None:
+        await self._ask("find", False)
+
+    async def action_filter(self) -> None:
+        await self._ask("show only lines that match", True)
+
+    async def _ask(self, title: str, only: bool) -> None:
+        def given(pattern: str | None) -> None:
+            if pattern is not None:
+                self._look_for(pattern, only)
+
+        await self.app.push_screen(Ask(title, self._searched, "a regular expression"), given)
+
+    def _look_for(self, pattern: str, only: bool) -> None:
+        from sessions.errors import SessionError
+        from sessions.log_search import checked
+
+        try:
+            checked(pattern)
+        except SessionError as error:
+            self.shell.say(clean(str(error)))
+            return
+        self._searched = pattern
+        self.reader.search(pattern, only)
+
+    def action_match(self, by: int) -> None:
+        self._at = 0
+        self.reader.next_match(by)
+
+    def action_error(self) -> None:
+        from sessions.log_text import ERRORS
+
+        self._at = 0
+        if self._searched == ERRORS and not self._page.filtered and self._page.found:
+            self.reader.next_match(1)
+        else:
+            self._look_for(ERRORS, False)
+
+    def action_copy(self) -> None:
+        low, high = self._ends()
+        path, lines = self._open_path(), [ln for ln in self._page.lines if low <= ln.offset <= high]
+        if path is None or not lines:
+            return
+        if self._from is None or self._page.filtered:
+            self._copied("\n".join(line.text for line in lines))
+        else:
+            self.shell.work("copy", lambda: self._read_range(path, low, high))
+
+    def _read_range(self, path: Path, low: int, high: int) -> None:
+        lines = [line.text for line in lines_from(path, low, 5000) if line.offset <= high]
+        self.app.call_from_thread(self._copied, "\n".join(lines))
+
+    def _copied(self, text: str) -> None:
+        data = text.encode("utf-8", "replace")
+        self.app.copy_to_clipboard(data[:MOST_COPIED].decode("utf-8", "ignore"))
+        cut = f", cut to {MOST_COPIED // 1000} kB: w writes all" if len(data) > MOST_COPIED else ""
+        self._from = None
+        self._draw()
+        self.shell.say(f"copied {text.count(chr(10)) + 1} lines{cut}")
+
+    def _open_path(self) -> Path | None:
+        paths = self._paths(self._shown[0]) if self._shown else []
+        return next((path for path in paths if path.name == self._page.name), None)
 
     async def action_write(self) -> None:
-        what = "the matching lines" if self._page and self._page.search else "the log"
+        hint = "the filter's whole result" if self._page.filtered else "the lines on screen"
+        await self.app.push_screen(Ask("write to", "log.txt", hint), self._write)
 
-        def named(name: str | None) -> None:
-            if name is not None and self.shell.place.read_only:
-                self.shell.say("--read-only: nothing is written")
-            elif name is not None:
-                said = self.shell.background.notice
-                self._do("write", Path(name).expanduser(), said)
+    def _write(self, name: str | None) -> None:
+        if name is not None:
+            shown = "".join(f"{line.text}\n" for line in self._page.lines)
+            text = self.reader.filtered_text() if self._page.filtered else shown
+            self.shell.write(Path(name), text)
 
-        hint = "a new file; what is there is not replaced"
-        await self.app.push_screen(Ask(f"write {what} to", "run.log", hint), named)
-
-    def action_choose(self) -> None:
-        place = self.shell.place
-        self.shell.work(
-            "logs", lambda: self.post_message(LogFilesFound(job_folders(place.workspace)))
-        )
-
-    async def on_log_files_found(self, message: LogFilesFound) -> None:
-        """Choose a run or a job by typing."""
-        jobs = dict(message.jobs)
-        choices = [Choice(f"job:{key}", clean(key), "job") for key in jobs]
-        choices += [
-            Choice(f"run:{key}", clean(run["name"]), f"{run['state']}  {key}")
-            for key, run in self.state.runs.items()
-        ]
-
-        async def chosen(key: str | None) -> None:
-            kind, _, identifier = (key or "").partition(":")
-            if kind == "job":
-                self._job = (identifier, jobs[identifier])
-                self.update()
-            elif kind == "run":
-                self._job = None
-                await self.shell.open_run(identifier, "logs")
-
-        await self.app.push_screen(Picker("whose output", choices), chosen)
-
-    def show_job(self, identifier: str) -> None:
-        """Show a job's output instead of the open run's."""
-        from sessions.paths import Workspace
-
-        jobs = Workspace(self.shell.place.workspace.absolute()).jobs
-        self._job = (identifier, jobs / identifier)
-        self.update()
-
-
-def job_folders(root: Path) -> list[tuple[str, Path]]:
-    """The workspace's jobs, newest first. For a worker."""
-    from sessions.paths import Workspace
-
-    folders = [path for path in Workspace(root.absolute()).jobs.glob("*") if path.is_dir()]
-    return [(path.name, path) for path in sorted(folders, key=_age, reverse=True)]
-
-
-def _age(folder: Path) -> float:
-    try:
-        return folder.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def size_text(size: int) -> str:
-    """Bytes in a unit."""
-    value = float(size)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"
+    async def action_back(self) -> None:
+        if self._page.searching or self._page.filtered or self._page.found:
+            self.reader.cancel()
+        elif self._from is not None:
+            self.action_range()
+        else:
+            await self.app.run_action("app.pane('runs')")

@@ -1,0 +1,86 @@
+"""Alert rules and notes: what fires, once, and what is kept."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessions.progress import Progress
+from tui.alerts import Alerts
+from tui.filter import FilterError, compile_filter
+from tui.preferences import load, save
+from tui.state import State
+from tui.watching import MOST_NOTES, Watch, in_short
+
+
+def run(name: str, state: str = "running", kl: float | None = 1.0) -> dict[str, Any]:
+    return {"id": name, "name": name, "state": state, "reason": None, "train": {"kl": kl}}
+
+
+def test_a_rule_fires_once_until_it_stops_holding() -> None:
+    alerts = Alerts()
+    alerts.add("train.kl>8")
+    assert alerts.check({"a": run("a", kl=9.0)}) == ["alert train.kl>8: a"]
+    assert alerts.check({"a": run("a", kl=10.0)}) == []
+    assert len(alerts.holding) == 1
+    assert alerts.check({"a": run("a", kl=1.0)}) == [] and not alerts.holding
+    assert alerts.check({"a": run("a", kl=9.0)}) == ["alert train.kl>8: a"]
+
+
+@pytest.mark.parametrize("rule", ["", "dune.kl>", "nonsense>3", "(", 'name~"(a+)+$"', "a~["])
+def test_a_wrong_rule_is_refused_and_changes_nothing(rule: str) -> None:
+    alerts = Alerts()
+    alerts.add("train.kl>8")
+    with pytest.raises(FilterError):
+        alerts.replace("train.kl>8", rule)
+    assert alerts.rules == ["train.kl>8"]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "(a|aa)+$", "((a|ab))*c", "(a?){30}", "((a)*)*", "(Ab|ab)+$"]
+)
+def test_a_pattern_that_may_never_end_is_refused(pattern: str) -> None:
+    with pytest.raises(FilterError, match="may never end"):
+        compile_filter(f'name~"{pattern}"')
+
+
+@pytest.mark.parametrize("pattern", ["^kl0", "a+b+", "(a|b)c", "(ab)+", "(kl|x)+0", "(kl|KL)0.1?"])
+def test_a_flat_pattern_is_taken(pattern: str) -> None:
+    compile_filter(f'name~"{pattern}"')
+
+
+@pytest.mark.parametrize("end", ["finished", "failed", "stalled", "lost", "stopped"])
+def test_an_end_is_noted_once_and_never_at_the_first_listing(end: str) -> None:
+    watch, live, over = Watch(), {"a": run("a")}, {"a": run("a", end)}
+    watch.compare(None, over)
+    assert not watch.notes
+    watch.compare(live, over)
+    watch.compare(over, over)
+    assert [note.text for note in watch.notes] == [f"a {end}"]
+    assert watch.tell() == f"a {end}" and watch.tell() == ""
+
+
+def test_notes_are_bounded_and_safe_to_show() -> None:
+    watch = Watch()
+    watch.compare({"a": run("\x1b[2Jx")}, {"a": run("\x1b[2Jx", "failed")})
+    assert watch.notes[0].text == "x failed"
+    watch.note([str(n) for n in range(1000)])
+    assert len(watch.notes) == MOST_NOTES
+
+
+def test_rules_are_kept_and_damage_counts_as_nothing(tmp_path: Path) -> None:
+    view, state = tmp_path / "view.json", State()
+    save(view, ["state"], None, ["train.kl>8", "nonsense>1"])
+    load(view, state)
+    assert state.watch.alerts.rules == ["train.kl>8"]
+    for damage in ('{"alerts": 3}', '{"alerts": [1, null, {}]}', "{", "[]"):
+        view.write_text(damage)
+        load(view, State())
+
+
+def test_the_bar_is_short_at_80_columns_and_says_when_it_stands() -> None:
+    watch = Watch(paused=True)
+    jobs = [Progress("a", "run", "a", "running", None, 41, 100, 0.5, 360.0)]
+    watch.jobs = [*jobs, *(Progress(n, "run", n, "queued", None) for n in "bcd")]
+    assert in_short(watch, 80) == "1 run 41%  3 wait  paused"
+    assert in_short(watch, 160).endswith("6 min left")

@@ -1,0 +1,108 @@
+"""The Jobs pane: its rows, its cursor, what it refuses and what it asks to be done."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from synthetic import Console
+from test_tui_hostile import app_over, ready, screen_text
+from textual.pilot import Pilot
+
+from sessions.progress import Progress
+from tui.app import ConsoleApp
+from tui.job_rows import job_text, progress_bar
+from tui.messages import JobsChanged
+from tui.place import Place
+from tui.render import width
+
+JOBS = [
+    Progress("a", "run", "kl01", "running", None, 40, 100, 0.5, 300.0),
+    Progress("b", "run", "kl02", "queued", None, 0, 100, None, None, 1),
+    Progress("c", "run", "kl03", "queued", None, 0, 100, None, None, 2),
+]
+
+
+async def jobs_shown(app: ConsoleApp, pilot: Pilot, jobs: Sequence[Progress] = JOBS) -> None:
+    await ready(app, pilot)
+    await pilot.press("6")
+    await pilot.pause(0.1)
+    app.background.end()
+    app.on_jobs_changed(JobsChanged(jobs, False))
+    await pilot.pause()
+
+
+def writable(console: Console, asked: list[tuple[str, ...]], monkeypatch: Any) -> ConsoleApp:
+    app = ConsoleApp(Place(console.workspace, console.task, (), False), "dark")
+    monkeypatch.setattr(app, "perform", lambda words, done=None: asked.append(tuple(words)))
+    return app
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=["80x24", "160x50"])
+async def test_rows_say_how_far_and_the_bar_too(size: tuple[int, int], console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=size) as pilot:
+        await jobs_shown(app, pilot)
+        text = screen_text(app)
+        assert "1 run 40%  2 wait" in text.splitlines()[0]
+        assert "40%" in text and "40/100" in text and "5m" in text
+
+
+async def test_the_empty_pane_says_what_to_do(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await jobs_shown(app, pilot, [])
+        assert "Nothing runs and nothing waits" in screen_text(app)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (["p"], ("jobs", "pause")),
+        (["down", "J"], ("jobs", "move", "b", "--to", "3")),
+        (["down", "down", "K"], ("jobs", "move", "c", "--to", "2")),
+        (["X", "y"], ("stop", "a", "--yes")),
+    ],
+)
+async def test_keys_ask_for_the_command(
+    keys: list[str], words: tuple[str, ...], console: Console, monkeypatch: Any
+) -> None:
+    asked: list[tuple[str, ...]] = []
+    app = writable(console, asked, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await jobs_shown(app, pilot)
+        await pilot.press(*keys)
+        await pilot.pause()
+    assert asked == [words]
+
+
+async def test_a_stop_that_is_not_confirmed_does_nothing(
+    console: Console, monkeypatch: Any
+) -> None:
+    asked: list[tuple[str, ...]] = []
+    app = writable(console, asked, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await jobs_shown(app, pilot)
+        await pilot.press("X", "escape", "X", "n", "X", "enter", "escape")
+    assert asked == []
+
+
+async def test_read_only_refuses_what_changes_anything(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await jobs_shown(app, pilot)
+        for key in ("p", "J", "K", "X"):
+            await pilot.press(key)
+            assert "--read-only" in screen_text(app).splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ["\x1b[2Jevil", "日本語" * 60, "x" * 5000, ""])
+@pytest.mark.parametrize("room", [80, 160])
+def test_a_hostile_name_keeps_the_columns(name: str, room: int) -> None:
+    usual = job_text(JOBS[1], room)
+    text = job_text(Progress("b", "run", name, "queued", None, 0, 100, None, None, 1), room)
+    assert width(text) == width(usual) and "\x1b" not in text
+
+
+@pytest.mark.parametrize("done", [None, -1.0, 0.0, 0.5, 1.0, 7.0])
+def test_a_bar_is_always_as_wide(done: float | None) -> None:
+    assert width(progress_bar(done)) == width(progress_bar(0.3))

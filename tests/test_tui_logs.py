@@ -1,0 +1,212 @@
+"""The Logs pane over hostile logs, and what its reader makes of them."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from synthetic import Console, write_run
+from test_tui_hostile import app_over, ready, screen_text
+from textual.pilot import Pilot
+
+from tui.app import ConsoleApp
+from tui.log_reading import LogReader, Page
+from tui.screens.logs import MOST_COPIED
+
+
+class Reading:
+    """A reader in a thread, and the pages it posted."""
+
+    def __init__(self, path: Path) -> None:
+        self.pages: list[Page] = []
+        self.reader = LogReader(self.pages.append, threading.Event())
+        self.reader.resize(10)
+        self.reader.open(path)
+        self._thread = threading.Thread(target=self.reader.run)
+        self._thread.start()
+
+    def until(self, what: Callable[[Page], object], seconds: float = 10.0) -> Page:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.pages and what(self.pages[-1]):
+                return self.pages[-1]
+            time.sleep(0.01)
+        raise AssertionError(f"last: {self.pages[-1:]}")
+
+    def end(self) -> None:
+        self.reader.close()
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "output.log"
+
+
+@pytest.fixture
+def reading(log: Path) -> Iterator[Reading]:
+    one = Reading(log)
+    yield one
+    one.end()
+
+
+def text(page: Page) -> list[str]:
+    return [line.text for line in page.lines]
+
+
+def numbered(first: int, last: int) -> str:
+    return "".join(f"line {n}\n" for n in range(first, last))
+
+
+def test_scrolling_up_stops_following_and_the_end_follows_again(log: Path) -> None:
+    log.write_text(numbered(0, 100))
+    one = Reading(log)
+    try:
+        assert one.until(lambda p: p.lines).first == 91
+        one.reader.move(-5)
+        page = one.until(lambda p: not p.following)
+        assert text(page)[0] == "line 85" and page.first == 86
+        with open(log, "a") as file:
+            file.write(numbered(100, 120))
+        assert text(one.until(lambda p: p.known == 120))[0] == "line 85"
+        one.reader.move(1000)
+        assert text(one.until(lambda p: p.following))[-1] == "line 119"
+    finally:
+        one.end()
+
+
+def test_nothing_written_yet_then_lines_then_gone(log: Path, reading: Reading) -> None:
+    reading.until(lambda p: p.said == "nothing written yet")
+    log.write_text("first\n")
+    assert text(reading.until(lambda p: p.lines)) == ["first"]
+    log.unlink()
+    reading.until(lambda p: p.said == "the file is gone")
+
+
+@pytest.mark.parametrize("how", ["truncated", "replaced"])
+def test_a_log_that_is_another_one_is_said(how: str, log: Path, reading: Reading) -> None:
+    log.write_text(numbered(0, 50))
+    reading.until(lambda p: p.lines)
+    if how == "replaced":
+        (log.parent / "new").write_text("other\n")
+        (log.parent / "new").replace(log)
+    else:
+        log.write_text("other\n")
+    assert text(reading.until(lambda p: how in p.said)) == ["other"]
+
+
+HOSTILE = {
+    "binary garbage": bytes(range(256)) * 500,
+    "no newline for 100 MB": b"x" * 10**8,
+    "torn last line": b"whole\ntorn",
+    "control sequences": b"\x1b[2J\x1b]52;c;aGk=\x07red\x1b[0m\n" * 50,
+    "lines of 10,000 characters": (b"y" * 10_000 + b"\n") * 60,
+    "CJK": ("日本語" * 100 + "\n").encode() * 60,
+    "empty lines": b"\n" * 5000,
+    "a progress bar without end": b"10%\r20%\r" * 100_000,
+}
+
+
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE.keys())
+async def test_a_hostile_log_at_every_size(data: bytes, console: Console) -> None:
+    folder = console.workspace / "runs" / "run"
+    write_run(folder)
+    (folder / "output.log").write_bytes(data)
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        for size in [(80, 24), (40, 10), (1, 1), (160, 50)]:
+            await pilot.resize_terminal(*size)
+            for key in ("end", "pageup", "up", "right", "W", "left", "v", "home", "v", "m", "m"):
+                await pilot.press(key)
+                await pilot.pause(0.02)
+                assert not any(ord(c) < 32 and c != "\n" for c in screen_text(app))
+
+
+async def opened(app: ConsoleApp, pilot: Pilot) -> None:
+    """The Logs pane with its first page."""
+    await ready(app, pilot)
+    app.state.logged = "run"
+    await pilot.press("4")
+    await until(pilot, lambda: app.pane._page.size > 0)  # type: ignore[attr-defined]
+
+
+async def until(pilot: Pilot, what: Callable[[], object]) -> None:
+    for _ in range(1000):
+        if what():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("it did not come")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(a|a|a)*b"])
+async def test_a_pathological_regex_is_cancelled_and_costs_no_frame(
+    pattern: str, console: Console
+) -> None:
+    folder = console.workspace / "runs" / "run"
+    write_run(folder)
+    (folder / "output.log").write_text("a" * 9_999 + "!\n")
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        app.pane._look_for(pattern, True)  # type: ignore[attr-defined]
+        await until(pilot, lambda: app.pane._page.searching)  # type: ignore[attr-defined]
+        gaps = []
+        for _ in range(50):
+            began = time.perf_counter()
+            await asyncio.sleep(0.01)
+            gaps.append(time.perf_counter() - began)
+        assert sorted(gaps)[25] < 0.1
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.pane._page.searching)  # type: ignore[attr-defined]
+
+
+def test_a_filter_shows_only_what_matches_and_goes_on(log: Path) -> None:
+    log.write_text(numbered(0, 100))
+    one = Reading(log)
+    try:
+        one.until(lambda p: p.lines)
+        one.reader.search("7$", True)
+        assert text(one.until(lambda p: p.found == 10))[-1] == "line 97"
+        with open(log, "a") as file:
+            file.write(numbered(100, 110))
+        page = one.until(lambda p: p.found == 11)
+        assert text(page)[-1] == "line 107" and page.spans[page.lines[-1].offset] == (7, 8)
+        one.reader.cancel()
+        assert text(one.until(lambda p: not p.filtered))[-1] == "line 109"
+    finally:
+        one.end()
+
+
+def test_ten_thousand_lines_a_second_are_followed_without_missing_one(log: Path) -> None:
+    log.write_text("")
+    one = Reading(log)
+    try:
+        began, posts = time.monotonic(), len(one.pages)
+        with open(log, "a", buffering=1 << 12) as file:
+            for tick in range(20):
+                file.write(numbered(500 * tick, 500 * tick + 500))
+                file.flush()
+                time.sleep(max(0.0, began + 0.05 * (tick + 1) - time.monotonic()))
+        page = one.until(lambda p: p.known == 10_000 and p.following)
+        assert text(page) == [f"line {n}" for n in range(9_990, 10_000)]
+        assert (len(one.pages) - posts) / (time.monotonic() - began) <= 10
+    finally:
+        one.end()
+
+
+async def test_a_copy_is_cut_at_what_a_terminal_takes(console: Console) -> None:
+    folder = console.workspace / "runs" / "run"
+    write_run(folder)
+    (folder / "output.log").write_text(("é" * 9_000 + "\n") * 20)
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        await pilot.press("home")
+        await until(pilot, lambda: not app.pane._page.following)  # type: ignore[attr-defined]
+        await pilot.press("v", *["down"] * 8, "y")
+        await until(pilot, lambda: app.clipboard)
+        assert MOST_COPIED - 4 < len(app.clipboard.encode()) <= MOST_COPIED

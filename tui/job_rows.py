@@ -1,0 +1,80 @@
+"""A line of the Jobs pane as text, and the loop that reads the line of jobs."""
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .job_table import duration
+from .render import clean, figure, pad, plain
+
+if TYPE_CHECKING:
+    from sessions.progress import Progress
+
+POLL_S = 1.0
+IDLE_S = 3.0  # between looks while nothing runs or waits
+BAR = 8  # cells
+
+
+def job_text(job: "Progress", room: int) -> str:
+    """One job on one line of `room` cells."""
+    done = job.step / job.steps if job.steps and job.step is not None else None
+    steps = f"{plain(job.step)}/{plain(job.steps)}" if job.steps is not None else "-"
+    live = job.state in ("running", "stalled")
+    cells = [
+        pad(clean(job.kind), 5),
+        pad(clean(job.name), name_cells(room)),
+        pad(clean(job.state), 9),
+        progress_bar(done),
+        pad(steps, 9, right=True),
+        pad(figure(job.steps_per_s) if live else "-", 6, right=True),
+        pad(duration(job.left_s) if live else "-", 7, right=True),
+        f"  {job.place}" if job.place else f"  {clean(job.reason or '')}",
+    ]
+    return " ".join(cells)
+
+
+def name_cells(room: int) -> int:
+    """Cells of the name in a line of `room` cells."""
+    return max(8, min(40, room - 66))
+
+
+def head_text(room: int) -> str:
+    """What stands over the columns of `job_text`."""
+    titles = [("kind", 5), ("name", name_cells(room)), ("state", 9), ("progress", BAR + 5)]
+    numbers = [("step", 9), ("step/s", 6), ("left", 7)]
+    left = [pad(title, cells) for title, cells in titles]
+    return " ".join(left + [pad(title, cells, right=True) for title, cells in numbers]) + "  place"
+
+
+def progress_bar(done: float | None) -> str:
+    """A bar and a percentage, always of the same width."""
+    if done is None:
+        return pad("-", BAR + 5)
+    done = max(0.0, min(done, 1.0))
+    full = int(done * BAR)
+    return f"{'█' * full}{'·' * (BAR - full)} {int(100 * done):3d}%"
+
+
+def watch_jobs(
+    workspace: Path,
+    post: Callable[["Sequence[Progress]", bool], None],
+    stop: threading.Event,
+    wake: threading.Event,
+) -> None:
+    """Read the line again and again; tells it only when it is another one."""
+    from sessions.paths import Workspace
+    from sessions.progress import jobs
+    from sessions.queue import paused
+
+    place, last = Workspace(workspace), None
+    while not stop.is_set():
+        wake.clear()
+        try:
+            now = (jobs(place), paused(place))
+        except OSError:
+            now = last or ([], False)
+        if now != last:
+            last = now
+            post(*now)
+        wake.wait(POLL_S if now[0] else IDLE_S)
