@@ -43,10 +43,3 @@ def duration(seconds: float | None) -> str:
     if minutes < 1:
         return f"{seconds:.0f}s"
     return f"{minutes}m" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02d}m"
-
-
-def bar(step: int | None, steps: int | None, cells: int) -> str:
-    """How far it is, as a bar of so many cells."""
-    part = min(1.0, max(0.0, (step or 0) / steps)) if steps else 0.0
-    full = int(part * cells)
-    return "█" * full + "─" * (cells - full)
