@@ -1,5 +1,6 @@
 # make run    the console on the shipped runs          make test   the whole test suite
 # make bench  speeds, as ratios measured in one run    make check  linters, formatter and types
+# make pictures  the screens in the README, drawn anew from the shipped runs
 # make setup  the virtual environment that all the others make when they need it
 
 PYTHON ?= python3
@@ -7,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test bench check setup clean
+.PHONY: run test bench check pictures setup clean
 .DEFAULT_GOAL := run
 
 setup: $(READY)
@@ -26,12 +27,16 @@ test: $(READY)
 bench: $(READY)
 	$(BIN)/python tests/bench/bench_lab.py --out bench.json
 	$(BIN)/python tests/bench/bench_tui.py --out bench_tui.json
+	$(BIN)/python tests/bench/bench_logs.py
 	$(BIN)/python tests/bench/bench_sessions.py --out bench_sessions.json
 
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+pictures: $(READY)
+	$(BIN)/python tests/pictures.py
 
 clean:
 	rm -rf $(VENV)

@@ -27,6 +27,7 @@ tune_textual()
 from textual.pilot import Pilot  # noqa: E402
 
 from tui.app import ConsoleApp  # noqa: E402
+from tui.performing import perform  # noqa: E402
 from tui.place import Place  # noqa: E402
 
 SIZE = (118, 34)
@@ -37,17 +38,33 @@ Ready = Callable[[ConsoleApp, str], bool]
 
 @dataclass(frozen=True)
 class Picture:
-    """The keys that lead to a screen, and a text that it shows when it is there."""
+    """Commands that come first, the keys that lead to a screen, a text that it then shows."""
 
     keys: tuple[str, ...]
     shows: str
+    first: tuple[tuple[str, ...], ...] = ()
 
+
+BEST = ("slash", *"kl002", "enter", "home", "enter")  # opens the run with the best proxy
+SCORED = ("tails", "kl002-s1500", "default-s800")
+SUBMISSION = (
+    ("scaffold", "kl002-s1500", "best-proxy"),
+    ("grade", "--no-diagnostic", "{workspace}/submissions/best-proxy"),
+)
+SWEEP = (("launch", "--kl", "0.05,0.1,0.2", "--steps", "600", "--name", "sweep"),)
 
 PICTURES = {
-    "runs": Picture(("end", "o", *"balanced.proxy", "enter"), "kl002-s1500"),
-    "run": Picture(
-        ("slash", *"kl002", "enter", "home", "space", "enter", "v", "v", "v", "v"), "dune"
-    ),
+    "runs": Picture(("o", *"balanced.proxy", "enter"), "kl002-s1500", (("runs",),)),
+    "run": Picture((*BEST, "v", "v", "v", "v", "v", "v", "v"), "fjord proxy"),
+    "root-kl": Picture((*BEST, "K", "v", "v", "v", "v"), "best of 64"),
+    "tails": Picture((*BEST, "3", "L"), "dune", (SCORED,)),
+    "samples": Picture((*BEST, "x", "v", "v", "v"), "[pa]", (SCORED,)),
+    "probe": Picture((*BEST, "x", "v", "v", "v", "p"), "worst swap", (SCORED,)),
+    "grade": Picture(("5", "down", "enter"), "D1", SUBMISSION),
+    "decide": Picture((*BEST, "d"), "still missing"),
+    "launch": Picture(("down", "n"), "1 run on"),
+    "jobs": Picture(("6",), "steps", SWEEP),
+    "logs": Picture(("end", "4"), "step 40/"),
 }
 
 
@@ -67,14 +84,24 @@ async def until(pilot: Pilot[int], app: ConsoleApp, text: str) -> None:
         await pilot.pause(0.1)
 
 
+def prepare(place: Place, commands: tuple[tuple[str, ...], ...]) -> None:
+    """Run the commands that come before a picture; what they say is not shown."""
+    for words in commands:
+        filled = [word.format(workspace=place.workspace) for word in words]
+        outcome = perform(place, filled)
+        if outcome.failed:
+            raise SystemExit(f"{' '.join(filled)}: {outcome.line()}")
+
+
 async def draw(place: Place, picture: Picture) -> str:
     """The picture as SVG, without fonts from elsewhere."""
     app = ConsoleApp(place, "dark")
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, app, "fourfam-s800")
-        await pilot.press(*picture.keys)
+        for key in picture.keys:
+            await pilot.press(key)
         await until(pilot, app, picture.shows)
-        await pilot.pause(0.5)
+        await pilot.pause(1.5)
         svg = app.export_screenshot(title="rlhf-tui")
         return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
 
@@ -85,13 +112,22 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(prefix="rlhf-tui-") as scratch:
         os.environ["XDG_CACHE_HOME"] = f"{scratch}/cache"
         place = Place.of(Path(scratch) / "workspace", None, (), False)
         for name in options.names or PICTURES:
             print(f"drawing {name}", file=sys.stderr, flush=True)
+            prepare(place, PICTURES[name].first)
             svg = asyncio.run(draw(place, PICTURES[name]))
             (options.out / f"{name}.svg").write_text(svg)
+        end_runs(place)
+
+
+def end_runs(place: Place) -> None:
+    """Stop what was launched for a picture."""
+    jobs = perform(place, ["jobs"]).document.get("jobs") or []
+    if jobs:
+        perform(place, ["stop", *(job["id"] for job in jobs), "--yes"])
 
 
 if __name__ == "__main__":
