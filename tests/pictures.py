@@ -51,7 +51,7 @@ SUBMISSION = (
     ("scaffold", "kl002-s1500", "best-proxy"),
     ("grade", "--no-diagnostic", "{workspace}/submissions/best-proxy"),
 )
-SWEEP = (("launch", "--kl", "0.05,0.1,0.2", "--steps", "600", "--name", "sweep"),)
+SWEEP = (("launch", "--kl", "0.05,0.1,0.2", "--steps", "1500", "--name", "sweep"),)
 
 PICTURES = {
     "runs": Picture(("o", *"balanced.proxy", "enter"), "kl002-s1500", (("runs",),)),
@@ -60,10 +60,10 @@ PICTURES = {
     "tails": Picture((*BEST, "3", "L"), "dune", (SCORED,)),
     "samples": Picture((*BEST, "x", "v", "v", "v"), "[pa]", (SCORED,)),
     "probe": Picture((*BEST, "x", "v", "v", "v", "p"), "worst swap", (SCORED,)),
-    "grade": Picture(("5", "down", "enter"), "D1", SUBMISSION),
-    "decide": Picture((*BEST, "d"), "still missing"),
+    "grade": Picture(("5", "down", "enter"), "points were lost", SUBMISSION),
+    "decide": Picture((*BEST, "d"), "still missing", (("runs",),)),
     "launch": Picture(("down", "n"), "1 run on"),
-    "jobs": Picture(("6",), "steps", SWEEP),
+    "jobs": Picture(("6",), "min left", SWEEP),
     "logs": Picture(("end", "4"), "step 40/"),
 }
 
