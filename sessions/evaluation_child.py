@@ -2,9 +2,14 @@
 
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from .task import Task
 
 END_S = 3.0  # how long a child may take to end when asked, before it is killed
 
@@ -20,6 +25,37 @@ class EvaluationError(Exception):
     def __init__(self, message: str, code: int | None = None) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Sampling(NamedTuple):
+    """Which of a task's prompts are answered, how often, from which seed."""
+
+    per_family: int  # the first prompts of each family
+    n: int  # samples a prompt
+    seed: int
+
+
+def sampling_command(
+    module: str, task: Task, policy_dir: Path, how: Sampling, out: Path
+) -> list[str]:
+    """The command that samples a checkpoint on the task's prompts and writes `out`."""
+    options = {
+        "--policy": policy_dir,
+        "--policy-ref": task.policy,
+        "--reward-model": task.reward_model,
+        "--prompts": task.prompts,
+        "--per-family": how.per_family,
+        "--n": how.n,
+        "--seed": how.seed,
+        "--out": out,
+    }
+    flat = [str(item) for pair in options.items() for item in pair]
+    return [sys.executable, "-P", "-m", module, *flat]
+
+
+def task_environment(task: Task) -> dict[str, str]:
+    """A child's environment: ours, this task, one thread."""
+    return {**os.environ, "TASK": str(task.root), "OMP_NUM_THREADS": "1"}
 
 
 def run_child(

@@ -6,8 +6,6 @@ a number of samples; its key is the hash of all of them, so nothing stale is eve
 
 import hashlib
 import json
-import os
-import sys
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -18,7 +16,14 @@ from typing import Any
 from rlhf.runlog import write_json
 from rlhf.vocab import FAMILIES
 
-from .evaluation_child import EvaluationError, Progress, run_child
+from .evaluation_child import (
+    EvaluationError,
+    Progress,
+    Sampling,
+    run_child,
+    sampling_command,
+    task_environment,
+)
 from .paths import EVAL_DIR, Workspace
 from .runfiles import POLICY_NAME, number, read_object
 from .task import Task
@@ -26,6 +31,7 @@ from .task import Task
 PER_FAMILY = 200  # prompts a family, the first of prompts_train
 SAMPLES = 4  # a prompt
 SEED = 0
+HOW = Sampling(PER_FAMILY, SAMPLES, SEED)
 
 Evaluation = dict[str, Any]
 
@@ -126,7 +132,8 @@ class Evaluations:
             raise EvaluationError(f"cannot read {error.filename}: {error.strerror}") from error
         with tempfile.TemporaryDirectory(prefix="rlhf-tui-") as scratch:
             out = Path(scratch) / name
-            run_child(self._command(policy_dir, out), self._environment(), progress, cancel)
+            command = sampling_command("rlhf.evaluate", self.task, policy_dir, HOW, out)
+            run_child(command, task_environment(self.task), progress, cancel)
             found = read_object(out, [])
         if found is None or not _is_whole(found):
             raise EvaluationError("the evaluation wrote no usable result")
@@ -140,23 +147,6 @@ class Evaluations:
                 write_json(folder / name, found)
                 break
         self.hashes.save()
-
-    def _command(self, policy_dir: Path, out: Path) -> list[str]:
-        options = {
-            "--policy": policy_dir,
-            "--policy-ref": self.task.policy,
-            "--reward-model": self.task.reward_model,
-            "--prompts": self.task.prompts,
-            "--per-family": PER_FAMILY,
-            "--n": SAMPLES,
-            "--seed": SEED,
-            "--out": out,
-        }
-        flat = [str(item) for pair in options.items() for item in pair]
-        return [sys.executable, "-P", "-m", "rlhf.evaluate", *flat]
-
-    def _environment(self) -> dict[str, str]:
-        return {**os.environ, "TASK": str(self.task.root), "OMP_NUM_THREADS": "1"}
 
 
 def _is_whole(found: Mapping[str, Any]) -> bool:

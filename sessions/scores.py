@@ -7,7 +7,6 @@ sampling; its key is the hash of all of them. It is 2 MB of JSONL, so it lies in
 import hashlib
 import json
 import os
-import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -16,7 +15,14 @@ from typing import Any
 from rlhf.runlog import write_json
 
 from .errors import writing
-from .evaluation_child import EvaluationError, Progress, run_child
+from .evaluation_child import (
+    EvaluationError,
+    Progress,
+    Sampling,
+    run_child,
+    sampling_command,
+    task_environment,
+)
 from .evaluations import FileHashes
 from .paths import Workspace
 from .runfiles import POLICY_NAME, read_object
@@ -25,6 +31,7 @@ from .task import Task
 PER_FAMILY = 500  # prompts a family, the first of prompts_train
 SAMPLES = 4  # a prompt
 SEED = 0
+HOW = Sampling(PER_FAMILY, SAMPLES, SEED)
 
 
 class ScoreFiles:
@@ -79,7 +86,8 @@ class ScoreFiles:
             scratch = tempfile.TemporaryDirectory(prefix=".measuring-", dir=path.parent)
         with scratch as folder:
             out = Path(folder) / "scores.jsonl"
-            run_child(self._command(policy_dir, out), self._environment(), progress, cancel)
+            command = sampling_command("rlhf.analysis.scores", self.task, policy_dir, HOW, out)
+            run_child(command, task_environment(self.task), progress, cancel)
             if self._key(policy_dir) != key:
                 raise EvaluationError(f"{policy_dir} changed while it was measured: try again")
             self._keep(out, path, policy_dir)
@@ -105,20 +113,3 @@ class ScoreFiles:
             write_json(path.with_suffix(".json"), receipt)
         self.hashes.of(path)
         self.hashes.save()
-
-    def _command(self, policy_dir: Path, out: Path) -> list[str]:
-        options = {
-            "--policy": policy_dir,
-            "--policy-ref": self.task.policy,
-            "--reward-model": self.task.reward_model,
-            "--prompts": self.task.prompts,
-            "--per-family": PER_FAMILY,
-            "--n": SAMPLES,
-            "--seed": SEED,
-            "--out": out,
-        }
-        flat = [str(item) for pair in options.items() for item in pair]
-        return [sys.executable, "-P", "-m", "rlhf.analysis.scores", *flat]
-
-    def _environment(self) -> dict[str, str]:
-        return {**os.environ, "TASK": str(self.task.root), "OMP_NUM_THREADS": "1"}
