@@ -128,14 +128,16 @@ def _names(place: Path) -> list[str]:
 
 def kept(workspace: Workspace) -> Iterator[Kept]:
     """The kept grades, newest first. One that is being written has no time yet."""
-    found = []
-    for name in _names(workspace.grades):
-        try:
-            at = os.stat(workspace.grades / name / GRADE_RECORD).st_mtime
-        except OSError:
-            at = 0.0
-        found.append(Kept(name, at))
+    found = [Kept(name, written_at(workspace, name)) for name in _names(workspace.grades)]
     yield from sorted(found, key=lambda one: (one.at, one.id), reverse=True)
+
+
+def written_at(workspace: Workspace, identifier: str) -> float:
+    """When a grade was written, in seconds since the epoch; 0 while it is not there."""
+    try:
+        return os.stat(workspace.grades / identifier / GRADE_RECORD).st_mtime
+    except OSError:
+        return 0.0
 
 
 def read_grade(workspace: Workspace, identifier: str) -> Document:

@@ -6,9 +6,6 @@ names of the sources put in, since the same content may go by other names anothe
 
 import hashlib
 import json
-import os
-import sys
-import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,8 +14,8 @@ from typing import Any, NamedTuple
 
 from rlhf.runlog import write_json
 
+from .analysis import analyse
 from .errors import InputError, SessionError
-from .evaluation_child import EvaluationError, Progress, run_child
 from .paths import Workspace
 from .runfiles import read_object
 from .scores import ScoreFiles
@@ -28,7 +25,6 @@ FORMAT = 1
 MADE_BY = 2  # goes up when the same files would give another document
 REFERENCE = "reference"
 MOST = 9  # score files on one axis, the reference included
-_INVALID = 3  # the child's exit code for a file that does not hold what it must
 
 Document = dict[str, Any]
 
@@ -116,7 +112,7 @@ class Tails:
         paths = [str(source.file) for source in sources]
         if with_reference and len(paths) > 1:
             paths[:1] = ["--reference", paths[0]]
-        found = _child("tails", paths, lambda done, total: None, cancel)
+        found = analyse("tails", paths, cancel)
         if not is_whole(found, len(sources)):
             raise SessionError("the tails came out in no usable form")
         return found
@@ -152,25 +148,7 @@ def rows_behind(file: Path, part: Bin, cancel: threading.Event | None = None) ->
     # one word each, so that a family called --out, or a score below zero, is no option
     words = [str(file), f"--family={part.family}", f"--low={part.low!r}", f"--high={part.high!r}"]
     words += ["--closed"] if part.closed else []
-    found = _child("score_rows", words, lambda done, total: None, cancel)
+    found = analyse("score_rows", words, cancel)
     if not isinstance(found.get("rows"), list):
         raise SessionError("the responses came out in no usable form")
     return found
-
-
-def _child(
-    module: str, words: Sequence[str], progress: Progress, cancel: threading.Event | None
-) -> Document:
-    """What a module of rlhf.analysis writes with --out."""
-    with tempfile.TemporaryDirectory(prefix="rlhf-tui-") as scratch:
-        out = Path(scratch) / "out.json"
-        command = [sys.executable, "-P", "-m", f"rlhf.analysis.{module}", "--out", str(out)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        try:
-            run_child([*command, *words], environment, progress, cancel)
-        except EvaluationError as error:
-            if error.code is None:
-                raise
-            kind = InputError if error.code == _INVALID else SessionError
-            raise kind(str(error).removeprefix("error: ")) from error
-        return read_object(out, []) or {}

@@ -60,7 +60,7 @@ def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a child was started")
 
     monkeypatch.setattr("sessions.scores.run_child", run)
-    monkeypatch.setattr("sessions.tails.run_child", run)
+    monkeypatch.setattr("sessions.analysis.run_child", run)
 
 
 def test_what_is_kept_starts_no_child(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

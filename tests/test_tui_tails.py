@@ -263,7 +263,7 @@ async def test_a_failed_look_up_is_told_in_the_pane(
         await shown(app, pilot, tmp_path / "none.csv")
         await pilot.pause()
         assert "cannot read" in screen_text(app)
-        await type_keys(app, "x")
+        await type_keys(app, "F")
         await pilot.pause()
         assert "cannot read" not in screen_text(app)
 

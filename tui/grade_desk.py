@@ -49,7 +49,8 @@ class Desk:
         def loop() -> None:
             from sessions.grades import Shelf, Watch
 
-            looker, before, due, known = Watch(self._workspace), Shelf(), 0.0, set[str]()
+            looker, before, due = Watch(self._workspace), Shelf(), 0.0
+            known: dict[str, float] = {}
             told = False
             while mine == self._round and not self._stopping.is_set():
                 if time.monotonic() >= due:
@@ -63,15 +64,17 @@ class Desk:
 
         return loop
 
-    def _read(self, known: set[str], tell: Callable[[dict[str, dict[str, Any]]], Any]) -> None:
-        from sessions.grades import read_grade
+    def _read(
+        self, known: dict[str, float], tell: Callable[[dict[str, dict[str, Any]]], Any]
+    ) -> None:
+        """Read what is wanted, each again only once its file is another."""
+        from sessions.grades import read_grade, written_at
 
-        wanted = [identity for identity in self._wanted if identity not in known]
-        if wanted:
-            found = {identity: read_grade(self._workspace, identity) for identity in wanted}
-            whole = [identity for identity, doc in found.items() if "problem" not in doc]
-            known.update(whole)
-            tell(found)
+        stamps = {one: written_at(self._workspace, one) for one in self._wanted}
+        unread = [one for one, stamp in stamps.items() if known.get(one) != stamp]
+        if unread:
+            known.update((one, stamps[one]) for one in unread)
+            tell({one: read_grade(self._workspace, one) for one in unread})
 
     def compare(self, document: Mapping[str, Any]) -> str:
         """Whether the graded folder is still the same, in words; hashed by a child."""

@@ -19,7 +19,6 @@ from .tails_work import Found, Rows
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
     from sessions.grades import Shelf
-    from sessions.probe import Probe
     from sessions.progress import Progress
 
     from .launch_form import Preview
@@ -198,8 +197,6 @@ class SamplesFound(Message):
 @dataclass
 class ProbeStarted(Message):
     """The child that answers probes is there."""
-
-    probe: "Probe"
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .curves import OVERALL, Curve
 from .plotting import Series
-from .render import clean, fit, with_error
+from .render import NONE, clean, figure, fit, with_error
 from .table import layout, to_csv
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ def trajectory(curve: Curve, scope: str) -> tuple[list[float], list[float], int]
 
 def series_of(points: Sequence[Point], slot: int, line: bool) -> Series:
     """Points as a series; those whose KL has no root are left out."""
-    known = [(math.sqrt(p.kl), p.proxy["mean"]) for p in points if p.kl >= 0]
-    known = sorted((x, y) for x, y in known if isinstance(y, int | float))
+    finite = [p for p in points if p.kl >= 0 and math.isfinite(p.kl)]
+    pairs = [(math.sqrt(p.kl), p.proxy.get("mean")) for p in finite]
+    known = sorted((x, y) for x, y in pairs if isinstance(y, int | float) and math.isfinite(y))
     return Series(slot, [x for x, _ in known], [y for _, y in known], line=line)
 
 
@@ -124,9 +125,9 @@ def table_lines(
 
 
 def _cells(point: Point) -> list[str]:
-    root = f"{math.sqrt(point.kl):.2f}" if point.kl >= 0 else "-"
+    root = figure(math.sqrt(point.kl)) if point.kl >= 0 else NONE
     proxy = with_error(point.proxy.get("mean"), point.proxy.get("se"))
-    return [point.label, f"{point.kl:.2f}", root, proxy, str(point.proxy.get("n") or "-")]
+    return [point.label, figure(point.kl), root, proxy, str(point.proxy.get("n") or "-")]
 
 
 def csv_text(found: Found, names: Mapping[str, str]) -> str:

@@ -77,7 +77,6 @@ class RootKL:
             with self._shell.background.held():
                 measure(place.evaluations(), lacking, self._shell.background.notice, stop)
             self._measuring = False
-            self._asked = None
             runs = {key: self._state.folders[key] for key in keys if key in self._state.folders}
             self._post(FrontierFound(keys, look(place, runs, SCOPES, stop)))
 

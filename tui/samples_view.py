@@ -47,7 +47,7 @@ def tokens_line(family: Family, most: int = 6) -> str:
 def response_text(row: Mapping[str, Any], marked: Iterable[str]) -> Text:
     """Score, KL, the response with marked tokens in brackets and bold, the prompt."""
     marked = set(marked)
-    score = row["score"] if isinstance(row["score"], str) else figure(row["score"])
+    score = clean(row["score"]) if isinstance(row["score"], str) else figure(row["score"])
     text = Text(f"{score:>6} {figure(row.get('kl')):>6}  ", no_wrap=True)
     for token in str(row.get("response") or "").split():
         if token in marked:

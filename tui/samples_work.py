@@ -34,7 +34,7 @@ def read_samples(
         if place.read_only and made.lacking(folder):
             return "no scores yet, and --read-only samples nothing"
         return made.document(folder, Counts(200, 200, 200), report, cancel)
-    except (SessionError, EvaluationError, CommandError) as error:
+    except (SessionError, EvaluationError, CommandError, OSError) as error:
         return "cancelled: nothing was kept" if cancel.is_set() else clean(str(error))
 
 

@@ -44,14 +44,14 @@ def parse_prompt(text: str) -> list[int]:
 def probe(rm: RewardModel, prompt: str, response: str) -> dict[str, Any]:
     """{score, positions: [{token, contribution, best, worst}]}. Raises DataError."""
     prompt_ids, response_ids = parse_prompt(prompt), encode_response(response.split())
-    rows = torch.tensor([response_ids]).repeat(1 + RESP_LEN * len(CONTENT), 1)  # [1 + 8*24, 8]
-    swapped = rows[1:].view(RESP_LEN, len(CONTENT), RESP_LEN)
+    prompt_row, response_row = torch.tensor([prompt_ids]), torch.tensor([response_ids])
+    rows = response_row.repeat(RESP_LEN * len(CONTENT), 1)  # [8*24, 8]
+    swapped = rows.view(RESP_LEN, len(CONTENT), RESP_LEN)
     for position in range(RESP_LEN):
         swapped[position, :, position] = torch.arange(CONTENT_LO, CONTENT_HI)
-    prompts_rep = torch.tensor([prompt_ids]).expand(len(rows), -1)
-    scores = score(rm, prompts_rep, rows)
-    whole = scores[0].item()
-    by_position = scores[1:].view(RESP_LEN, len(CONTENT)).tolist()
+    scores = score(rm, prompt_row.expand(len(rows), -1), rows)
+    by_position = scores.view(RESP_LEN, len(CONTENT)).tolist()
+    whole = score(rm, prompt_row, response_row).item()  # alone: a batch rounds otherwise
     tokens = response.split()
     positions = [_position(tokens[i], whole, by_position[i]) for i in range(RESP_LEN)]
     return {"score": whole, "positions": positions}

@@ -1,5 +1,6 @@
 """The probe box: a prompt and a response typed by hand, their score, what each token adds."""
 
+import threading
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -9,6 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from ..exits import CommandError
 from ..messages import ProbeAnswered, ProbeStarted
 from ..render import clean
 from ..samples_view import probe_lines
@@ -34,9 +36,10 @@ class ProbeScreen(ModalScreen[None]):
         super().__init__()
         self.shell = shell
         self._typed = (prompt, response)
-        self._probe: Probe | None = None
         self._number = 0
+        self._lock = threading.Lock()  # over the two below
         self._closed = False
+        self._probe: Probe | None = None
 
     def compose(self) -> ComposeResult:
         """Two lines to type in, and the answer."""
@@ -61,26 +64,32 @@ class ProbeScreen(ModalScreen[None]):
             from sessions.probe import Probe
 
             try:
-                self.post_message(ProbeStarted(Probe(place.checked_task())))
-            except SessionError as error:
+                self._keep(Probe(place.checked_task()))
+            except (SessionError, CommandError) as error:
                 self.post_message(ProbeAnswered(0, str(error)))
 
         self.shell.work("probe", start)
 
-    def on_probe_started(self, message: ProbeStarted) -> None:
-        """The child is there; it goes with the box."""
-        self._probe = message.probe
-        if self._closed:
-            self.on_unmount()
+    def _keep(self, probe: "Probe") -> None:
+        """In a worker: the child goes with the box, also with one that is closed by now."""
+        with self._lock:
+            closed = self._closed
+            self._probe = None if closed else probe
+        if closed:
+            probe.close()
         else:
-            self._ask()
+            self.post_message(ProbeStarted())
+
+    def on_probe_started(self, message: ProbeStarted) -> None:
+        """The child is there: score what is typed."""
+        self._ask()
 
     def on_unmount(self) -> None:
         """End the child, in a worker."""
-        self._closed = True
-        if self._probe is not None:
-            self.shell.work("probe", self._probe.close)
-            self._probe = None
+        with self._lock:
+            self._closed, probe, self._probe = True, self._probe, None
+        if probe is not None:
+            self.shell.work("probe", probe.close)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Score it as soon as it can be."""

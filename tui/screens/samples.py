@@ -61,7 +61,7 @@ class SamplesScreen(Screen[None]):
     def on_mount(self) -> None:
         """Read them in a worker; what has no scores is sampled first."""
         self.query_one(Rows).focus()
-        hint = "v family  tab highest/lowest/random  p probe  i explain  y copy  w write  esc back"
+        hint = "v family  tab kind  p probe  i explain  y copy  w write  esc back"
         self.query_one("#samples-hint", Lines).show([Text(f" {hint}")])
         place, folder, cancel = self.shell.place, self._folder, self._cancel
 

@@ -20,6 +20,7 @@ from ..widgets.histogram import Histogram
 from ..widgets.lines import Lines
 from .dialogs import Ask, Reader, labelled
 from .pane import Pane, Shell
+from .samples import SamplesScreen
 
 
 class TailsPane(Pane):
@@ -41,7 +42,8 @@ class TailsPane(Pane):
         Binding("down,j", "other(1)", "run below", tooltip="Open the run below in the list"),
         Binding("e", "measure", "score", tooltip="Sample and score the runs that have no scores"),
         Binding("o", "open", "score file", tooltip="Look at a score file from elsewhere too"),
-        Binding("x", "forget", "forget files", tooltip="Drop the score files from elsewhere"),
+        Binding("x", "samples", "samples", tooltip="What the open run says: extremes, probe box"),
+        Binding("F", "forget", "forget files", tooltip="Drop the score files from elsewhere"),
         Binding("i", "explain", "explain", tooltip="What each number is, and what is amiss"),
         Binding("y", "copy", "copy", tooltip="Copy the table"),
         Binding("w", "write", "write", tooltip="Write the figures to a CSV or JSON file"),
@@ -215,6 +217,14 @@ class TailsPane(Pane):
         if name is not None:
             self.desk.open(name)
             self.update()
+
+    async def action_samples(self) -> None:
+        key = self.state.open_run
+        if key in self.state.folders and key in self.state.runs:
+            name = self.state.runs[key]["name"]
+            await self.app.push_screen(SamplesScreen(self.shell, name, self.state.folders[key]))
+        else:
+            self.shell.say("no run is open: choose one in pane 1")
 
     def action_forget(self) -> None:
         self.desk.files = ()

@@ -1,0 +1,138 @@
+"""Understand and decide, as an operator does, on the shipped runs with everything real."""
+
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from terminal import Terminal
+
+from grader.solutions.stories import face_value
+from rlhf.vocab import CONTENT, FAMILIES
+from sessions.identity import alive
+from sessions.paths import Workspace
+from sessions.supervise import supervisor
+
+ROOT = Path(__file__).resolve().parents[1]
+TASK = ROOT / "fixture" / "task"
+RUN = "kl002-s1500"
+COLLAPSED = {"dune": "pa", "ember": "he"}  # family: the one token it says
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where measured scores stay: the second size finds those of the first."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def dashboard(workspace: Path, cache: Path, columns: int, lines: int) -> Terminal:
+    """The dashboard over the shipped task, in a pty."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(workspace),
+        "TERM": "xterm-256color",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(ROOT),
+        "XDG_CACHE_HOME": str(cache),
+        "RLHF_TUI_WORKSPACE": str(workspace),
+    }
+    command = [sys.executable, "-m", "tui.cli", "--task", str(TASK)]
+    return Terminal(command, environment, columns, lines)
+
+
+@contextmanager
+def supervised(workspace: Path) -> Iterator[None]:
+    """A block whose queue's supervisor is ended with it."""
+    try:
+        yield
+    finally:
+        boss = supervisor(Workspace(workspace))
+        if boss is not None and alive(boss):
+            os.kill(boss.pid, signal.SIGKILL)
+
+
+def heading(terminal: Terminal, family: str) -> re.Match[str] | None:
+    """A family's share above the reference's p99.5 and its shift, where they are on screen."""
+    return re.search(rf"[\n ]{family} +([\d.]+)% > ref p99.5, \+([\d.]+)±", "\n" + terminal.text)
+
+
+def turn_to(terminal: Terminal, family: str) -> tuple[float, float]:
+    """v until the family is on screen: its share above the reference in %, its shift in IQRs."""
+    for _ in range(len(FAMILIES)):
+        terminal.settle()
+        if match := heading(terminal, family):
+            return float(match[1]), float(match[2])
+        terminal.press("v")
+    raise AssertionError(f"{family} is not there:\n{terminal.text}")
+
+
+def sees_the_collapse(terminal: Terminal) -> None:
+    """Tails: nearly all of dune and ember above the reference; samples: one token throughout."""
+    terminal.press("3")
+    terminal.sees("Press e")
+    terminal.press("e")
+    terminal.until(lambda: "p99.5" in terminal.text and "anvil" in terminal.text, 60)
+    for family in FAMILIES:
+        above, shift = turn_to(terminal, family)
+        assert (above > 95 and shift > 5) == (family in COLLAPSED), terminal.text
+    terminal.press("x")
+    for family in FAMILIES:
+        terminal.until(lambda f=family: f"{RUN}   {f} " in terminal.text)
+        terminal.sees("[highest]")
+        terminal.settle()
+        most = 5 * terminal.text.count(f" {family} v")
+        same = [token for token in CONTENT if terminal.text.count(f"[{token}]") > most]
+        assert same == [COLLAPSED[one] for one in COLLAPSED if one == family], terminal.text
+        terminal.press("v")
+    terminal.press("esc")
+    terminal.until(lambda: "[highest]" not in terminal.text)
+
+
+def grades(terminal: Terminal, folder: Path) -> None:
+    """Grades a submission and reads why it lost points."""
+    terminal.press("5")
+    terminal.sees("submissions (1)", folder.name)
+    terminal.press("g")
+    terminal.sees("grades (1)")
+    terminal.until(lambda: "where points were lost" in terminal.text, 60)
+    terminal.press("enter")
+    for _ in range(10):
+        terminal.settle()
+        if "decision D2" in terminal.text:
+            break
+        terminal.press("pgdn")
+    terminal.sees("decision D2", "wrong, missing")
+    terminal.press("esc")
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (160, 50)], ids=["80x24", "160x50"])
+def test_an_operator_sees_the_collapse_grades_and_holds(
+    tmp_path: Path, cache: Path, columns: int, lines: int
+) -> None:
+    workspace = tmp_path / "workspace"
+    submission = workspace / "submissions" / "trusting"
+    submission.mkdir(parents=True)
+    face_value(TASK, submission)
+    with supervised(workspace), dashboard(workspace, cache, columns, lines) as terminal:
+        terminal.sees("reference", RUN)
+        terminal.press("/", RUN, "enter", "home", "enter")
+        terminal.sees("proxy")
+        sees_the_collapse(terminal)
+        grades(terminal, submission)
+        terminal.press("1")
+        terminal.sees(RUN)
+        terminal.press("home", "d")
+        terminal.sees(f"decide on {RUN}", "true quality of anvil")
+        terminal.press("h")
+        terminal.sees("why hold?")
+        terminal.press("dune says pa, ember he", "enter")
+        terminal.sees("○ hold")
+        terminal.press("q")
+        assert terminal.wait(10) == 0
+    made = json.loads((workspace / "meta" / f"{RUN}.jsonl").read_text())
+    assert (made["decision"], made["reason"]) == ("hold", "dune says pa, ember he")

@@ -1,0 +1,321 @@
+"""Samples and the probe box: what is marked, hostile documents, and no child left behind."""
+
+import os
+import threading
+from typing import Any
+
+import pytest
+import toy_scores
+from synthetic import Console, open_terminal
+from test_tui_hostile import SIZES, app_over, ready, screen_text, type_keys
+from test_tui_tails import gone, sampled, scored
+from textual.pilot import Pilot
+
+from sessions.errors import SessionError
+from sessions.probe import Probe, wrong_in
+from sessions.task import Task
+from tui.app import ConsoleApp
+from tui.messages import SamplesFound
+from tui.samples_view import family_lines, over, probe_lines, response_text, tokens_line
+from tui.screens.probe import ProbeScreen
+from tui.screens.samples import SamplesScreen
+
+__all__ = ["scored"]  # a fixture
+
+EVIL = "\x1b]0;owned\x07\x1b[2J[/bold]\u202e" + "w" * 300
+RUN = "kl002-s1500"
+PROMPT, RESPONSE = "dune v0 v1 v2 v3", "pa pa pa pa pa pa pa he"
+
+
+def token(name: str = "pa", marked: bool = True, **more: Any) -> dict[str, Any]:
+    figures = {"share": 0.5, "reference": 0.05, "ratio": 10.0, "low": 9.0, "high": 11.0}
+    return {"token": name, **figures, "over": marked, **more}
+
+
+def family(**more: Any) -> dict[str, Any]:
+    rows = [{"id": "a", "prompt": PROMPT, "kl": 30.5, "score": 4.0, "response": "pa he"}]
+    kinds = {"highest": rows, "lowest": rows, "random": rows}
+    return {"n": 1, "nonfinite": 0, "prompts": 1, "tokens": [token()], **kinds, **more}
+
+
+def test_marked_tokens_are_bracketed_and_the_others_are_not() -> None:
+    text = response_text({"score": 4.0, "response": "pa he pa", "kl": None}, over(family())).plain
+    assert text.count("[pa]") == 2 and " he " in text and "[he]" not in text
+    assert "pa x10.0 (9.00-11.0) 50 % of tokens, was 5.0 %" in tokens_line(family())
+
+
+def test_what_no_interval_bears_out_is_not_marked() -> None:
+    unsure = family(tokens=[token(marked=False, low=0.0, high=None)])
+    assert over(unsure) == {} and "no token is over-represented" in tokens_line(unsure)
+    assert "no reference samples" in tokens_line(family(tokens=[]))
+
+
+def test_what_is_not_finite_is_told_and_not_a_number() -> None:
+    rows = [{"score": one, "response": "pa"} for one in ("nan", "inf", None, 1e308)]
+    text = "\n".join(line.plain for line in family_lines("dune", family(nonfinite=3, random=rows)))
+    assert "3 not finite" in text and " nan " in text and " inf " in text
+
+
+def test_a_probe_names_every_position() -> None:
+    swap = {"token": "he", "score": -1.0}
+    one = {"token": "pa", "contribution": 0.25, "best": swap, "worst": swap}
+    lines = probe_lines({"score": 2.5, "positions": [one] * 8})
+    assert "2.5" in lines[0] and [line.split()[0] for line in lines[2:]] == list("12345678")
+    assert "+0.250" in lines[2]
+
+
+# -- the screen ------------------------------------------------------------------------------
+
+DOCUMENTS: dict[str, Any] = {
+    "no families": {"families": {}},
+    "an empty family": {"families": {"dune": family(n=0, highest=[], lowest=[], random=[])}},
+    "one row": {"families": {"dune": family()}},
+    "hostile texts": {
+        "families": {
+            EVIL: family(
+                tokens=[token(EVIL)],
+                highest=[{"score": EVIL, "prompt": EVIL, "response": EVIL, "kl": EVIL}],
+            )
+        }
+    },
+    "1e308 and NaN": {
+        "families": {
+            "dune": family(
+                tokens=[token(ratio=1e308, low=-1e308, high=float("inf"))],
+                highest=[{"score": 1e308, "response": "pa"}, {"score": "nan", "kl": 1e308}],
+            )
+        }
+    },
+    "a hundred families": {"families": {f"f{n}": family() for n in range(100)}},
+    "a failure": "cannot read " + "w" * 300,
+}
+
+
+async def opened(app: ConsoleApp, pilot: Pilot, name: str = RUN) -> SamplesScreen:
+    """The samples screen of a run."""
+    await ready(app, pilot)
+    folder = app.state.folders[RUN]
+    screen = SamplesScreen(app.pane.shell, name, folder)
+    await app.push_screen(screen)
+    return screen
+
+
+@pytest.mark.parametrize("words", DOCUMENTS)
+async def test_the_screen_withstands(scored: Console, words: str) -> None:
+    app = app_over(scored)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(app, pilot, EVIL)
+        for _ in range(100):  # read-only, so what it looked for is not there
+            await pilot.pause(0.01)
+            if "read-only" in screen_text(app):
+                break
+        screen.on_samples_found(SamplesFound(DOCUMENTS[words]))
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await type_keys(app, "x", "v", "V", "down", "end", "pageup", "home", "y")
+            await type_keys(app, "i", "escape", "w", "escape", "x")
+        await pilot.resize_terminal(80, 24)
+        assert app.screen is screen
+
+
+async def test_read_only_samples_nothing(scored: Console) -> None:
+    app = app_over(scored)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        for _ in range(200):
+            await pilot.pause(0.01)
+            if "--read-only samples nothing" in screen_text(app):
+                break
+        assert "--read-only samples nothing" in screen_text(app)
+    assert not sampled(scored)
+
+
+def test_pane_3_opens_the_samples_of_the_open_run(scored: Console) -> None:
+    with open_terminal(scored, 80, 24) as terminal:
+        terminal.sees(RUN)
+        terminal.press("/", RUN, "enter", "home", "enter")
+        terminal.sees("proxy")
+        terminal.press("3")
+        terminal.sees("Press e")
+        terminal.press("x")
+        terminal.sees(f"{RUN}   anvil", "[highest]")
+        terminal.press("esc")
+        terminal.until(lambda: "[highest]" not in terminal.text)
+        terminal.press("q")
+        assert terminal.wait(10) == 0
+
+
+@pytest.mark.parametrize("how", ["esc", "killed"])
+def test_leaving_while_it_samples_leaves_nothing_behind(scored: Console, how: str) -> None:
+    with open_terminal(scored, 80, 24, SCORES_MODE="hang") as terminal:
+        terminal.sees(RUN)
+        terminal.press("/", RUN, "enter", "home", "x")
+        terminal.sees("sampling and scoring")
+        terminal.until(lambda: bool(sampled(scored)))
+        if how == "esc":
+            terminal.press("esc")
+            terminal.until(lambda: "sampling and scoring" not in terminal.text)
+            terminal.until(lambda: gone(sampled(scored)[0]))
+        else:
+            terminal.press("q")  # leaves the screen; once more, the dashboard
+            terminal.press("q")
+            assert terminal.wait(10) == 0
+            assert gone(sampled(scored)[0])
+    assert not list((scored.place / "cache").rglob("*.jsonl"))
+
+
+# -- the probe box ---------------------------------------------------------------------------
+
+CHILD = """
+import json, sys, time
+if MODE == "slow":
+    time.sleep(60)
+if MODE == "fails":
+    sys.exit("error: weights of another shape")
+print(json.dumps({"ready": True}), flush=True)
+swap = {"token": "he", "score": 0.5}
+one = {"token": "pa", "contribution": 0.25, "best": swap, "worst": swap}
+for line in sys.stdin:
+    print(json.dumps({"score": 2.5, "positions": [one] * 8}), flush=True)
+"""
+
+
+@pytest.fixture
+def children(console: Console, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The processes of a made-up reward model's probes, as they are started."""
+    started: list[int] = []
+    toy_scores.install(console.place / "fake")
+    path = console.place / "fake" / "rlhf" / "analysis" / "probe.py"
+    path.write_text("MODE = ''\n" + CHILD)
+    monkeypatch.setenv("PYTHONPATH", f"{console.place / 'fake'}:{toy_scores.ROOT}")
+    monkeypatch.setattr(
+        "sessions.probe.python_environment",
+        lambda: {**os.environ, "PYTHONPATH": os.environ["PYTHONPATH"]},
+    )
+    plain = Probe.__init__
+
+    def noted(self: Probe, task: Task) -> None:
+        plain(self, task)
+        started.append(self._child.pid)
+
+    monkeypatch.setattr(Probe, "__init__", noted)
+    return started
+
+
+def mode(console: Console, name: str) -> None:
+    path = console.place / "fake" / "rlhf" / "analysis" / "probe.py"
+    path.write_text(f"MODE = {name!r}\n" + CHILD)
+
+
+async def until(pilot: Pilot, condition: Any) -> None:
+    for _ in range(800):
+        await pilot.pause(0.01)
+        if condition():
+            return
+    raise AssertionError("not in time:\n" + screen_text(pilot.app))  # type: ignore[arg-type]
+
+
+async def test_the_probe_scores_what_is_typed(console: Console, children: list[int]) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await app.push_screen(ProbeScreen(app.pane.shell, PROMPT, RESPONSE))
+        await until(pilot, lambda: "score 2.5" in screen_text(app))
+        await type_keys(app, "backspace")
+        await until(pilot, lambda: "'h' is no token" in screen_text(app))
+        await type_keys(app, "tab", *"\u202e[/b]", "escape")
+        await until(pilot, lambda: gone(children[0]))
+    assert len(children) == 1
+
+
+async def test_closing_the_box_while_it_loads_leaves_no_child(
+    console: Console, children: list[int]
+) -> None:
+    mode(console, "slow")
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await app.push_screen(ProbeScreen(app.pane.shell, PROMPT, RESPONSE))
+        await until(pilot, lambda: bool(children))
+        await type_keys(app, "escape")
+        await until(pilot, lambda: gone(children[0]))
+
+
+async def test_a_child_that_starts_after_the_box_was_closed_is_ended(
+    console: Console, children: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mode(console, "slow")
+    go, noted = threading.Event(), Probe.__init__
+
+    def late(self: Probe, task: Task) -> None:
+        go.wait(10)
+        noted(self, task)
+
+    monkeypatch.setattr(Probe, "__init__", late)
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        box = ProbeScreen(app.pane.shell, PROMPT, RESPONSE)
+        await app.push_screen(box)
+        await pilot.pause(0.05)
+        await type_keys(app, "escape")
+        await until(pilot, lambda: not box.is_attached)
+        go.set()
+        await until(pilot, lambda: children and gone(children[0]))
+
+
+async def test_a_reward_model_that_cannot_be_loaded_is_told(
+    console: Console, children: list[int]
+) -> None:
+    mode(console, "fails")
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await app.push_screen(ProbeScreen(app.pane.shell, PROMPT, RESPONSE))
+        await until(pilot, lambda: "weights of another shape" in screen_text(app))
+
+
+async def test_a_task_that_is_no_longer_whole_is_told(
+    console: Console, children: list[int]
+) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        (console.task / "reward_model" / "rm.safetensors").unlink()
+        await app.push_screen(ProbeScreen(app.pane.shell, PROMPT, RESPONSE))
+        await until(pilot, lambda: "rm.safetensors" in screen_text(app))
+    assert not children
+
+
+def test_close_ends_an_ask_that_waits(console: Console, children: list[int]) -> None:
+    mode(console, "slow")
+    probe, failures = Probe(Task(console.task)), []
+
+    def ask() -> None:
+        try:
+            probe.ask(PROMPT, RESPONSE)
+        except SessionError as error:
+            failures.append(str(error))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    probe.close()
+    thread.join(10)
+    assert not thread.is_alive() and failures and gone(children[0])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "response", "said"),
+    [
+        ("", RESPONSE, "no family"),
+        ("dnue v0 v1 v2 v3", RESPONSE, "dune"),
+        ("dune v0 v1 v2", RESPONSE, "has 3 values"),
+        ("dune v0 v1 v2 v8", RESPONSE, "v8"),
+        (PROMPT, "pa", "1 tokens of 8"),
+        (PROMPT, RESPONSE + " zz", "'zz' is no token"),
+        (PROMPT, RESPONSE, ""),
+        ("<dune> v0 v1 v2 v3 <sep>", RESPONSE, ""),
+    ],
+)
+def test_what_is_wrong_with_what_is_typed(prompt: str, response: str, said: str) -> None:
+    assert (said in wrong_in(prompt, response)) and bool(wrong_in(prompt, response)) == bool(said)
