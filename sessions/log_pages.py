@@ -39,7 +39,8 @@ def last_page(path: Path, count: int, end: int | None = None) -> list[Line]:
         end = size if end is None else min(end, size)
         data, start = b"", end
         while start > 0 and data.count(b"\n") <= count and len(data) < PAGE_BYTES:
-            start, size = max(0, start - BLOCK), min(BLOCK, start)
+            size = min(max(BLOCK, len(data)), start)  # doubled: a page of one line is cheap too
+            start -= size
             file.seek(start)
             data = file.read(size) + data
     if start:  # what precedes the first newline is the end of a line we do not have

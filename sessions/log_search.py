@@ -20,6 +20,7 @@ from .supervise import python_environment
 
 LIMIT = 10_000  # matches after which a search ends
 POLL_S = 0.1
+POLL_BYTES = 1 << 18  # taken from the child by one poll: the pipe holds back one that finds more
 
 
 @dataclass(frozen=True)
@@ -68,21 +69,25 @@ class Search:
     def poll(self) -> list[Match]:
         """The matches found since the last call."""
         ended = self._child.poll() is not None
-        *whole, self._torn = (self._torn + self._drain()).split(b"\n")
+        data = self._drain()
+        *whole, self._torn = (self._torn + data).split(b"\n")
         found = []
         for line in whole:
             value: dict[str, Any] = json.loads(line)
             self.scanned = value.pop("scanned", self.scanned)
             if value:
                 found.append(Match(**{**value, "span": tuple(value["span"])}))
-        self.finished = ended
+        self.finished = ended and len(data) < POLL_BYTES
         return found
 
     def _drain(self) -> bytes:
-        pieces = []
-        while not self._out.closed and (piece := self._out.read(1 << 16)):
-            pieces.append(piece)
-        return b"".join(pieces)
+        data = b""
+        while len(data) < POLL_BYTES and not self._out.closed:
+            piece = self._out.read(POLL_BYTES - len(data))
+            if not piece:
+                break
+            data += piece
+        return data
 
     def cancel(self) -> None:
         """End the child at once."""

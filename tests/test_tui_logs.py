@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from synthetic import Console, write_run
-from test_tui_hostile import app_over, ready, screen_text
+from test_tui_hostile import app_over, ready, screen_text, type_keys
 from textual.pilot import Pilot
 
 from tui.app import ConsoleApp
@@ -121,7 +121,7 @@ async def test_a_hostile_log_at_every_size(data: bytes, console: Console) -> Non
         for size in [(80, 24), (40, 10), (1, 1), (160, 50)]:
             await pilot.resize_terminal(*size)
             for key in ("end", "pageup", "up", "right", "W", "left", "v", "home", "v", "m", "m"):
-                await pilot.press(key)
+                await type_keys(app, key)
                 await pilot.pause(0.02)
                 assert not any(ord(c) < 32 and c != "\n" for c in screen_text(app))
 

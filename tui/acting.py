@@ -2,10 +2,10 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -19,6 +19,8 @@ from .place import Place
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+One = TypeVar("One")
+Done = TypeVar("Done")
 
 
 class Found(NamedTuple):
@@ -37,8 +39,7 @@ def acting(place: Place, changes: bool = True) -> Iterator[Workspace]:
     try:
         yield Workspace(place.workspace.absolute())
     except SessionError as error:
-        code = Exit(error.exit_code)
-        raise CommandError(code, str(error), error.path, error.fix) from error
+        raise _command_error(error) from error
 
 
 def find(place: Place, name: str) -> Found:
@@ -61,6 +62,60 @@ def find(place: Place, name: str) -> Found:
 def find_all(place: Place, names: Iterable[str]) -> list[Found]:
     """All that are named, each once, in order. Raises CommandError if one is unknown."""
     return list(dict.fromkeys(find(place, name) for name in names))
+
+
+class Several:
+    """One action on several things: what can be done is done, and each refusal is kept."""
+
+    def __init__(self) -> None:
+        self._refusals: list[tuple[str, CommandError]] = []
+
+    def each(self, things: Iterable[One], act: Callable[[One], Done]) -> list[Done]:
+        """What `act` made of those that it does not refuse, in order, each thing once."""
+        done = []
+        for thing in dict.fromkeys(things):
+            name = thing.id if isinstance(thing, Found) else str(thing)
+            try:
+                done.append(act(thing))
+            except CommandError as error:
+                self._refusals.append((name, error))
+            except SessionError as error:
+                self._refusals.append((name, _command_error(error)))
+            except OSError as error:  # it went away meanwhile
+                reason = f"{name}: {error.strerror or error}"
+                self._refusals.append((name, CommandError(Exit.UNABLE, reason)))
+        return done
+
+    def find(self, place: Place, names: Iterable[str]) -> list[Found]:
+        """All that are known, each once. Raises CommandError if none is."""
+        found = list(dict.fromkeys(self.each(names, lambda name: find(place, name))))
+        self._refuse_all(found)
+        return found
+
+    def emit(
+        self, as_json: bool, key: str, done: list[Any], lines: Iterable[str], **more: Any
+    ) -> None:
+        """Print what was done and what was refused, and exit 1 if anything was.
+
+        Raises CommandError, with the first refusal's code, if nothing was done.
+        """
+        self._refuse_all(done)
+        refused = [{"id": name, "message": str(error)} for name, error in self._refusals]
+        emit(as_json, {key: done, "refused": refused, **more}, lines)
+        for name, error in self._refusals:
+            narrate(f"{name} refused: {error.line().removeprefix('rlhf-tui: ')}")
+        if refused:
+            click.get_current_context().exit(Exit.NO)
+
+    def _refuse_all(self, done: list[Any]) -> None:
+        if self._refusals and not done:
+            first = self._refusals[0][1]
+            told = "; ".join(str(error) for _, error in self._refusals)
+            raise CommandError(first.code, told, first.path, first.fix)
+
+
+def _command_error(error: SessionError) -> CommandError:
+    return CommandError(Exit(error.exit_code), str(error), error.path, error.fix)
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -292,6 +292,9 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         if outcome.failed:
             facts = [("what", what), ("why", clean(outcome.message)), ("mend", clean(outcome.fix))]
             self.push_screen(Reader("not done", labelled([f for f in facts if f[1]])))
+        elif outcome.refused:
+            facts = [("what", what), *(("refused", one) for one in outcome.refused)]
+            self.push_screen(Reader("done, but not all", labelled([*facts, ("done", "the rest")])))
         else:
             self.say(f"done: {what}")
 

@@ -59,7 +59,7 @@ def lines_from(path: Path, start: int, count: int) -> list[Line]:
         file.seek(start)
         data = b""
         while data.count(b"\n") < count and len(data) < PAGE_BYTES:
-            more = file.read(BLOCK)
+            more = file.read(max(BLOCK, len(data)))
             if not more:
                 break
             data += more

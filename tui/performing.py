@@ -32,6 +32,12 @@ class Outcome:
     def failed(self) -> bool:
         return bool(self.message)
 
+    @property
+    def refused(self) -> list[str]:
+        """Each thing that was refused, and why, where the others were done; safe to show."""
+        found = self.document.get("refused") or []
+        return [clean(f"{one['id']}: {one['message']}") for one in found]
+
     def line(self) -> str:
         """What went wrong, on one line, safe to show."""
         return clean(f"{self.message} ({self.fix})" if self.fix else self.message)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ..acting import acting, confirm, emit, find, find_all, json_option, yes_option
+from ..acting import Found, Several, acting, confirm, emit, find, json_option, yes_option
 from ..place import Place
 
 runs_argument = click.argument("names", metavar="RUN...", nargs=-1, required=True)
@@ -21,11 +21,12 @@ def stop(place: Place, names: tuple[str, ...], grace: float, yes: bool, as_json:
     from sessions.stop import stop as end
 
     with acting(place) as workspace:
-        found = find_all(place, names)
+        several = Several()
+        found = several.find(place, names)
         confirm(f"Stop {', '.join(run.id for run in found)}?", yes)
-        ended = [vars(end(workspace, run.folder, grace)) for run in found]
+        ended = several.each(found, lambda run: vars(end(workspace, run.folder, grace)))
         lines = [f"{one['id']}: {one['how']} after {one['seconds']:.1f} s" for one in ended]
-        emit(as_json, {"stopped": ended}, lines)
+        several.emit(as_json, "stopped", ended, lines)
 
 
 @click.command(short_help="Go on from the last checkpoint.")
@@ -37,10 +38,14 @@ def resume(place: Place, names: tuple[str, ...], as_json: bool) -> None:
     from sessions.resume import resume as again
 
     with acting(place) as workspace:
-        found = find_all(place, names)
-        for run in found:
+        several = Several()
+
+        def act(run: Found) -> str:
             again(workspace, run.folder)
-        emit(as_json, {"runs": [run.id for run in found]}, [run.id for run in found])
+            return run.id
+
+        resumed = several.each(several.find(place, names), act)
+        several.emit(as_json, "runs", resumed, resumed)
 
 
 @click.command(short_help="Move runs to the trash.")
@@ -53,11 +58,16 @@ def rm(place: Place, names: tuple[str, ...], yes: bool, as_json: bool) -> None:
     from sessions.trash import discard
 
     with acting(place) as workspace:
-        found = find_all(place, names)
+        several = Several()
+        found = several.find(place, names)
         confirm(f"Move {', '.join(run.id for run in found)} to the trash?", yes)
-        for run in found:
+
+        def act(run: Found) -> str:
             discard(workspace, run.folder)
-        emit(as_json, {"trashed": [run.id for run in found]}, [run.id for run in found])
+            return run.id
+
+        trashed = several.each(found, act)
+        several.emit(as_json, "trashed", trashed, trashed)
 
 
 @click.command(short_help="Bring runs back from the trash.")
@@ -73,10 +83,11 @@ def restore(place: Place, ids: tuple[str, ...], everything: bool, as_json: bool)
     with acting(place, changes=bool(ids) or everything) as workspace:
         there = list(thrown_away(workspace))
         chosen = there if everything else list(ids)
-        for identifier in chosen:
-            bring_back(workspace, identifier)
+        several = Several()
+        back = several.each(chosen, lambda key: bring_back(workspace, key).name)
         left = list(thrown_away(workspace))
-        emit(as_json, {"restored": chosen, "trash": left}, chosen or left or ["the trash is empty"])
+        lines = back or left or ["the trash is empty"]
+        several.emit(as_json, "restored", back, lines, trash=left)
 
 
 @click.command(short_help="Keep a note with a run.")

@@ -37,23 +37,40 @@ class LogView(Widget, can_focus=True):
 
     def renew(self) -> None:
         """Draw again what is shown, as it is to be cut now."""
-        strips: list[Strip] = []
-        for number, line in enumerate(self._lines):
-            strips.extend(self._rows(number, line))
         height = self.size.height
-        if self.wrap and self._chosen and len(strips) > height:
-            strips = strips[-height:] if self._chosen.stop >= len(self._lines) else strips
+        at_end = self.wrap and bool(self._chosen) and self._chosen.stop >= len(self._lines)
+        strips = self._last_rows(height) if at_end else self._first_rows(height)
         if strips[:height] != self._strips or not strips:
             self._strips = strips[:height]
             self.refresh()
 
-    def _rows(self, number: int, line: Line) -> Iterator[Strip]:
+    def _first_rows(self, height: int) -> list[Strip]:
+        """Rows from the first line on; no line is wrapped that is not on screen."""
+        rows: list[Strip] = []
+        for number, line in enumerate(self._lines):
+            if len(rows) >= height:
+                break
+            rows += self._rows(number, line, range(height))
+        return rows
+
+    def _last_rows(self, height: int) -> list[Strip]:
+        """Rows that end with the last line."""
+        rows: list[Strip] = []
+        for number in range(len(self._lines) - 1, -1, -1):
+            if len(rows) >= height:
+                break
+            rows[:0] = self._rows(number, self._lines[number], range(-height, 0))
+        return rows[-height:]
+
+    def _rows(self, number: int, line: Line, wanted: range) -> Iterator[Strip]:
+        """The rows that a line takes; if it is wrapped, those that are wanted of them."""
         base = self._style("log--cursor") if number in self._chosen else self.rich_style
         strip, width = Strip(list(self._segments(line, base))), max(1, self.size.width)
         if not self.wrap:
             yield strip.crop(self.left, self.left + width).adjust_cell_length(width, base)
             return
-        for start in range(0, max(1, strip.cell_length), width):
+        starts = range(0, max(1, strip.cell_length), width)
+        for start in starts[wanted.start : wanted.stop or None]:
             yield strip.crop(start, start + width).adjust_cell_length(width, base)
 
     def _style(self, name: str) -> Style:
