@@ -319,3 +319,10 @@ def test_close_ends_an_ask_that_waits(console: Console, children: list[int]) -> 
 )
 def test_what_is_wrong_with_what_is_typed(prompt: str, response: str, said: str) -> None:
     assert (said in wrong_in(prompt, response)) and bool(wrong_in(prompt, response)) == bool(said)
+
+
+def test_figures_that_are_not_finite_are_said() -> None:
+    swap = {"token": "ba", "score": None}
+    one = {"token": "pa", "contribution": None, "best": swap, "worst": swap}
+    lines = probe_lines({"score": None, "positions": [one] * 8})
+    assert len(lines) == 10 and all("not finite" in line for line in [lines[0], *lines[2:]])

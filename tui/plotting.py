@@ -28,6 +28,7 @@ class Series:
     xs: Sequence[float]
     ys: Sequence[float | None]
     line: bool = True  # else each point is a glyph of its own
+    gaps: bool = True  # whether a wide step in x breaks the line; x may then go back and forth
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class _Canvas:
         before: tuple[int, int] | None = None
         end: tuple[int, int] | None = None
         last_x: float | None = None
-        widest = GAP * _median_step(series.xs)
+        widest = GAP * _median_step(series.xs) if series.gaps else math.inf
         for x, y in thinned(series):
             place = self._place(x_axis, y_axis, x, y)
             if place is not None and not series.line:

@@ -43,7 +43,7 @@ class Found:
 
 
 def trajectory(curve: Curve, scope: str) -> tuple[list[float], list[float], int]:
-    """Root-KL and proxy of the log rows in order of root-KL, and how many rows are left out."""
+    """Root-KL and proxy of the log rows in their order, and how many rows are left out."""
     pairs, left_out = [], 0
     rows = zip(curve.series("KL", scope), curve.series("proxy", scope), strict=True)
     for kl, proxy in rows:
@@ -53,7 +53,6 @@ def trajectory(curve: Curve, scope: str) -> tuple[list[float], list[float], int]
             left_out += 1
         else:
             pairs.append((math.sqrt(kl), proxy))
-    pairs.sort()
     return [x for x, _ in pairs], [y for _, y in pairs], left_out
 
 

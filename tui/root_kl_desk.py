@@ -90,22 +90,22 @@ class RootKL:
         for key in reversed(shown):
             xs, ys, _ = trajectory(self._state.curves.get(key, Curve()), scope)
             slot = self._state.slots[key]
-            series.append(Series(slot, xs, ys))
+            series.append(Series(slot, xs, ys, gaps=False))
             points = (found.points.get(scope) or {}).get(key) or []
             series.append(series_of(points, slot, line=False))
         title = "proxy" if scope == OVERALL else f"{scope} proxy"
         return title, f"  RM score, by {TITLE}", [one for one in series if one.xs]
 
-    def lines(self, shown: Sequence[str], scope: str, room: Size) -> list[Text]:
+    def lines(self, shown: Sequence[str], scope: str, room: Size, look: str) -> list[Text]:
         """A legend, then the evaluated points as far as there is room."""
         legend = Text("  ")
         for key in shown:
             slot = self._state.slots[key]
-            mark = glyph(slot, False)
+            mark = glyph(slot, look == "ascii")
             legend.append(
-                f"{mark} {clean(self._state.runs[key]['name'])}  ", curve_colour(slot, "dark")
+                f"{mark} {clean(self._state.runs[key]['name'])}  ", curve_colour(slot, look)
             )
-        legend.append(f"{glyph(BEST_OF_N, False)} best of n from the reference, ")
+        legend.append(f"{glyph(BEST_OF_N, look == 'ascii')} best of n from the reference, ")
         legend.append("KL by its bound log n - (n-1)/n")
         if self._found is None:
             return [legend, Text("  looking for evaluated checkpoints, sampling best of n ...")]

@@ -57,4 +57,6 @@ def probe_report(place: Place, prompt: str, response: str, as_json: bool) -> Non
             answer = child.ask(prompt, response)
         finally:
             child.close()
-    emit(as_json, {"prompt": prompt, "response": response, **answer}, probe_lines(answer))
+    rm = str(place.checked_task().reward_model.absolute())
+    document = {"prompt": prompt, "response": response, "reward_model": rm, **answer}
+    emit(as_json, document, [f"reward model {rm}", *probe_lines(answer)])

@@ -62,18 +62,24 @@ HEAD = f"{'score':>6} {'KL':>6}  response, [over-represented] tokens          pr
 
 def probe_lines(answer: Mapping[str, Any]) -> list[str]:
     """A probe's answer: the score, then a line a position."""
-    lines = [f"score {answer['score']:.6g}  (raw reward-model score)"]
+    whole = _number(answer.get("score"), ".6g")
+    lines = [f"score {whole}  (raw reward-model score)"]
     lines.append("pos token      adds   best swap       worst swap")
-    for number, one in enumerate(answer["positions"], start=1):
+    for number, one in enumerate(answer.get("positions") or [], start=1):
         lines.append(
-            f"{number:>3} {one['token']:5} {one['contribution']:+9.3f}   "
+            f"{number:>3} {one['token']:5} {_number(one['contribution'], '+.3f'):>9}   "
             f"{_swap(one['best'])}   {_swap(one['worst'])}"
         )
     return lines
 
 
 def _swap(one: Mapping[str, Any]) -> str:
-    return f"{one['token']} {one['score']:>9.3f}"
+    return f"{one['token']} {_number(one['score'], '.3f'):>9}"
+
+
+def _number(value: float | None, form: str) -> str:
+    """A figure; null is how the child writes one that is not finite."""
+    return "not finite" if value is None else format(value, form)
 
 
 def family_lines(name: str, family: Family, kinds: Sequence[str] = KINDS) -> list[Text]:

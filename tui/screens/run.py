@@ -166,7 +166,7 @@ class RunPane(RunActions):
         facts.show([facts_line(self.state, shown[0])] if shown else [Text(NOTHING_OPEN)])
         if self._root.on:
             self._root.look(shown)
-            told = self._root.lines(shown, self.panels()[0][1], self.app.size)
+            told = self._root.lines(shown, self.panels()[0][1], self.app.size, self.look)
             readout.styles.height = len(told)
             readout.show(told)
             return
