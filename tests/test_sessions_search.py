@@ -10,7 +10,7 @@ from toy_lab import eventually
 
 from sessions.errors import UsageError
 from sessions.identity import stat
-from sessions.log_search import Search
+from sessions.log_search import POLL_BYTES, Search
 from sessions.log_text import ERRORS
 
 
@@ -76,7 +76,7 @@ def test_a_search_ends_with_whoever_asked_for_it(tmp_path: Path) -> None:
     script = f"""
 import sys, time
 from pathlib import Path
-from sessions.log_search import Search
+from sessions.log_search import POLL_BYTES, Search
 search = Search(Path({str(path)!r}), r"(a+)+$(?<=b)")
 print(search._child.pid, flush=True)
 time.sleep(60)
@@ -93,3 +93,12 @@ time.sleep(60)
 def test_a_bad_pattern_is_named(pattern: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a regular expression"):
         Search(tmp_path / "log", pattern)
+
+
+def test_one_poll_takes_a_bounded_part_of_what_a_child_finds(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(f"{'y' * 900}\n" * 5000)
+    search, polls = Search(path, "y", follow=True), []
+    eventually(lambda: polls.append(search.poll()) or sum(map(len, polls)) == 5000)
+    search.cancel()
+    assert max(map(len, polls)) <= 2 * POLL_BYTES // 900

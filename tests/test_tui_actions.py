@@ -176,12 +176,14 @@ def tree(root: Path) -> dict[str, tuple[int, int]]:
     return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in stats.items()}
 
 
-ACTION_KEYS = {"1": "nNdtrRUXD", "2": "nNdtrRUXD", "6": "pJKX"}
+ACTION_KEYS = {"1": "nNtrRUXD", "2": "nNtrRUXD", "6": "pJKX"}
 
 
 async def test_read_only_refuses_every_action_key_and_nothing_is_written(lab: Lab) -> None:
     ended(lab, "run")
-    eventually(lambda: lab.listed()["run"]["state"] == "finished")
+    eventually(
+        lambda: (load(lab.folder("run")) or {}).get("exit")
+    )  # the supervisor is done with it
     before = tree(lab.workspace.runs)
     app = ConsoleApp(place_of(lab, read_only=True), "dark")
     async with app.run_test(size=(120, 30)) as pilot:
