@@ -14,7 +14,7 @@ from .rundir import Run
 from .runfiles import Problem
 from .states import LIVE
 
-FORMAT = 2  # raised when what a run's facts hold changes
+FORMAT = 3  # raised when what a run's facts hold changes
 
 Stamp = list[int] | None  # modification time in ns, size
 

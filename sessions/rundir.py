@@ -65,9 +65,12 @@ def read_run(folder: Path, source: str, families: list[str], problems: list[Prob
 
 
 def recipe(folder: Path) -> str | None:
-    """A digest of a run's settings but for the seed: runs that share it are seeds of one."""
+    """A digest of a run's settings but for the seed: runs that share it are seeds of one.
+
+    None for a replay: it is its original once more, not another seed.
+    """
     config = read_object(folder / CONFIG_NAME, [])
-    if config is None:
+    if config is None or (read_object(folder / RUN_RECORD, []) or {}).get("replay_of"):
         return None
     rest = {**DEFAULTS, **{key: value for key, value in config.items() if value is not None}}
     rest.pop("seed", None)

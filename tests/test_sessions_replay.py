@@ -5,6 +5,7 @@ from toy_lab import TRAINER, Lab, eventually, write_weights
 
 from sessions.errors import InputError
 from sessions.replay import replay
+from sessions.rundir import recipe
 from sessions.runfiles import read_object
 
 
@@ -19,6 +20,7 @@ def test_replay_of_a_sound_run_is_the_same(lab: Lab) -> None:
     found = verdict(lab, again)
     assert found["same"] is True and found["of"] == run and found["same_machine"] is True
     assert found["differs"] == [] and found["code_changed"] is False
+    assert recipe(lab.folder(run)) is not None and recipe(lab.folder(again)) is None  # no seed
 
 
 def test_replay_says_what_differs(lab: Lab) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sessions.catalogue import Listing
-from tui.columns import COLUMNS, cell
+from tui.columns import COLUMNS, cell, laid_out
 from tui.explain import explain
 from tui.fields import FIELDS
 from tui.filter import FilterError
@@ -199,3 +199,14 @@ def test_a_viewport_keeps_its_cursor_on_screen() -> None:
     assert (view.row, view.top) == (19, 10)
     view.fit(0, [], 80, 10)
     assert (view.row, view.top) == (0, 0)
+
+
+def test_a_viewport_that_grew_has_no_empty_room() -> None:
+    columns = [COLUMNS[key] for key in ("state", "name", "kl_coef", "steps", "seed")]
+    laid = laid_out([column.key for column in columns], 200, 10, False)
+    view = Viewport()
+    view.fit(3, laid, 30, 5)
+    view.move(0, len(laid) - 1)
+    assert len(view.shown()) < len(laid)
+    view.fit(3, laid, 200, 5)
+    assert len(view.shown()) == len(laid)

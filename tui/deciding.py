@@ -6,7 +6,7 @@ from typing import Any
 from rlhf.vocab import FAMILIES
 
 from .marks import VERDICT_MARKS
-from .render import NONE, age, clean, figure, fit, pad, with_error
+from .render import NONE, age, clean, fit, pad, plain, with_error
 
 Document = Mapping[str, Any]
 
@@ -78,7 +78,7 @@ def hash_lines(hashed: Any) -> Iterator[str]:
 def evidence_lines(found: Document, history: Sequence[Document], stale: Any) -> Iterator[str]:
     """All that a decision rests on, and the decisions there are."""
     figures, missing = _object(found, "figures"), found.get("missing")
-    step, steps = figure(figures.get("step")), figure(figures.get("steps"))
+    step, steps = plain(figures.get("step")), plain(figures.get("steps"))
     why = clean(str(figures.get("reason") or ""))
     yield fit(f"{clean(str(figures.get('state')))} at {step} of {steps} steps  {why}".rstrip(), 200)
     yield from figure_lines(figures)

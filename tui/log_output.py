@@ -57,8 +57,13 @@ def show_log(folder: Path, query: LogQuery) -> None:
         rows = [{"offset": offset, "text": text} for offset, text in lines]
         print(dumps({"format": 1, "run": folder.name, "path": str(path), "lines": rows}))
         return
+    shown = False
     for _, text in lines:
+        shown = True
         print(text, flush=query.follow)
+    if not shown and query.lines:
+        what = "no line matches" if query.pattern is not None else "there is no such line"
+        narrate(f"{what} in {path.name}")
 
 
 def _path(folder: Path, query: LogQuery) -> Path:

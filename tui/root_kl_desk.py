@@ -74,9 +74,11 @@ class RootKL:
         keys = self._asked or ()
 
         def work() -> None:
-            with self._shell.background.held():
-                measure(place.evaluations(), lacking, self._shell.background.notice, stop)
-            self._measuring = False
+            try:
+                with self._shell.background.held():
+                    measure(place.evaluations(), lacking, self._shell.background.notice, stop)
+            finally:
+                self._measuring = False
             runs = {key: self._state.folders[key] for key in keys if key in self._state.folders}
             self._post(FrontierFound(keys, look(place, runs, SCOPES, stop)))
 

@@ -63,9 +63,15 @@ class Viewport:
             self.first = PINNED
         while self.first < self.column and not self._is_whole(self.column):
             self.first += 1
+        last = len(self._columns) - 1
+        while self.first > PINNED and self._fits(self.first - 1, last):
+            self.first -= 1  # no empty room at the right, say after the window grew
 
     def _is_whole(self, column: int) -> bool:
-        shown = [*self._columns[:PINNED], *self._columns[self.first : column + 1]]
+        return self._fits(self.first, column)
+
+    def _fits(self, first: int, last: int) -> bool:
+        shown = [*self._columns[:PINNED], *self._columns[first : last + 1]]
         return sum(one.width + 1 for one in shown) <= self._width
 
     def shown(self) -> list[tuple[int, Column]]:
