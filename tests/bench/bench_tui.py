@@ -41,7 +41,7 @@ ROUND = [
     *("/", "d", "u", "n", "e", ".", "k", "l", ">", "5", "esc"),  # filter letters
     *("space", "space"),  # marks
     "g", "g",  # group and back
-    *("2", "1"),  # panes
+    *("2", "3", "4", "5", "6", "1"),  # panes
     *("i", "esc"),  # a dialog
 ]  # fmt: skip
 PROBE = """
