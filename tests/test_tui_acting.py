@@ -147,7 +147,12 @@ def test_stop_resume_rm_restore(console: Console) -> None:
     assert console.run("wait", run, "--timeout", "30").returncode == 0
     assert console.json("rm", run, "--yes")["trashed"] == [run]
     assert console.json("restore")["trash"] == [run]
-    assert console.json("restore", run) == {"format": 1, "restored": [run], "trash": []}
+    assert console.json("restore", run) == {
+        "format": 1,
+        "restored": [run],
+        "trash": [],
+        "refused": [],
+    }
     assert console.json("prune", "--yes")["freed"] >= 0
 
 
