@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from tui.app import ConsoleApp
 from tui.log_reading import LogReader, Page
-from tui.screens.logs import MOST_COPIED
+from tui.screens.log_taking import MOST_COPIED
 
 
 class Reading:

@@ -2,20 +2,18 @@
 
 import gc
 import time
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.worker import Worker, WorkerState
 
 from rlhf.runlog import LOG_NAME
 
-from .background import Background, Done, Work
+from .acting_app import ActingApp
+from .background import Background
 from .bars import status_line, tabs_line
 from .columns import is_metric
 from .dressed import DressedApp
@@ -31,17 +29,13 @@ from .messages import (
     MeasureAsked,
     Measuring,
     Notice,
-    Performed,
     Preferred,
     RunsChanged,
 )
 from .one_key import OneKeyApp
 from .palette_app import PaletteApp
 from .panes import PANES
-from .performing import Outcome
 from .preferences import load, save
-from .render import clean
-from .screens.dialogs import Reader, labelled
 from .screens.pane import Pane
 from .state import State
 from .watching import in_short
@@ -56,7 +50,7 @@ AGES_S = 20.0  # between looks at whether an age reads differently
 SHORT = 16  # lines below which captions give way to rows
 
 
-class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
+class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
     """The dashboard over one task and workspace."""
 
     CSS_PATH = "app.tcss"
@@ -155,22 +149,6 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
         base.query_one("#tabs", Lines).show([tabs])
         base.query_one("#status", Lines).show([status_line(said, self.pane.status(), room)])
 
-    # -- workers ---------------------------------------------------------------------------
-
-    def work(self, group: str, work: Work) -> None:
-        """Do it in a thread worker; what it raises is told in a dialog that names its log."""
-        self.run_worker(work, name=group, group=group, thread=True, exit_on_error=False)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A worker that failed is told in a dialog that names its log."""
-        error = event.worker.error
-        if event.state is not WorkerState.ERROR or error is None:
-            return
-        where = self.background.record(event.worker.name, error)
-        facts = [("what", event.worker.name), ("error", clean(str(error)) or type(error).__name__)]
-        body = labelled([*facts, ("its log", clean(where))])
-        self.push_screen(Reader("Something in the background failed", body))
-
     # -- messages --------------------------------------------------------------------------
 
     def on_runs_changed(self, message: RunsChanged) -> None:
@@ -266,37 +244,6 @@ class ConsoleApp(DressedApp, PaletteApp, OneKeyApp):
             rules = self.state.watch.alerts.rules
             wanted = (self.place.view, list(self.state.columns), self._kept_look, rules)
             self.work("prefer", partial(save, *wanted))
-
-    # -- what panes ask for ----------------------------------------------------------------
-
-    def write(self, path: Path, text: str) -> None:
-        """Write a file in a worker, which says what became of it."""
-        if self.place.read_only:
-            self.say("--read-only: nothing is written")
-        else:
-            self.background.write(path, text)
-
-    def perform(self, words: Sequence[str], done: Done | None = None) -> None:
-        """Do what `rlhf-tui WORDS` does, in a child; `done` gets the outcome, in the event loop.
-
-        Without `done` a failure is told in a dialog.
-        """
-        self.background.perform(words, done or self._tell)
-
-    def on_performed(self, message: Performed) -> None:
-        """An action is over: the list may be another, and whoever asked is told."""
-        message.done(message.outcome)
-
-    def _tell(self, outcome: Outcome) -> None:
-        what = clean(" ".join(outcome.words))
-        if outcome.failed:
-            facts = [("what", what), ("why", clean(outcome.message)), ("mend", clean(outcome.fix))]
-            self.push_screen(Reader("not done", labelled([f for f in facts if f[1]])))
-        elif outcome.refused:
-            facts = [("what", what), *(("refused", one) for one in outcome.refused)]
-            self.push_screen(Reader("done, but not all", labelled([*facts, ("done", "the rest")])))
-        else:
-            self.say(f"done: {what}")
 
     # -- what keys do ----------------------------------------------------------------------
 

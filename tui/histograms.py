@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .plotting import AXIS, BLANK, CURSOR, Grid, glyph
+from .plotting import AXIS, BLANK, CURSOR, Grid, Options, cropped, glyph
 from .render import fit
 from .scales import Axis, axis_over
 
@@ -38,17 +38,6 @@ class Picture:
 
 
 EMPTY = Picture("", "", (), (), False, None, "dark")
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to draw: size in cells, the count axis, and the bin under the cursor if there is one."""
-
-    width: int
-    height: int
-    log: bool = False
-    ascii: bool = False
-    cursor: int | None = None
 
 
 @dataclass(frozen=True)
@@ -93,14 +82,14 @@ def draw(sources: Sequence[Bars], edges: Sequence[float], options: Options) -> D
     width = len(columns[0]) * layout.cells if columns else 0
     inner: Grid = [[(" ", BLANK)] * width for _ in range(height)]
     if options.cursor is not None:
-        _draw_cursor(inner, options.cursor // layout.bins * layout.cells)
+        _draw_cursor(inner, int(options.cursor) // layout.bins * layout.cells)
     for one, counts in zip(sources, columns, strict=True):
         for column, count in enumerate(counts):
             if count:
                 cells = range(column * layout.cells, (column + 1) * layout.cells)
                 _bar(inner, cells, _height(count, axis, height), one.slot, options.ascii)
     grid = _framed(inner, axis, edges, left, width, options, layout)
-    return Drawing(_cropped(grid, options), layout)
+    return Drawing(cropped(grid, options), layout)
 
 
 def margin(sources: Sequence[Bars], log: bool, width: int) -> int:
@@ -166,7 +155,7 @@ def _framed(
         grid.append([(c, AXIS) for c in text + ("┤" if row in labels else "│")] + cells)
     base, marks = _score_axis(edges, width)
     if options.cursor is not None and width:
-        at = min(options.cursor // layout.bins * layout.cells, width - 1)
+        at = min(int(options.cursor) // layout.bins * layout.cells, width - 1)
         base[at] = "▲"
     grid.append([(c, AXIS) for c in " " * left + "└" + "".join(base)])
     grid.append([(c, AXIS) for c in " " * left + " " + "".join(marks)])
@@ -186,12 +175,6 @@ def _score_axis(edges: Sequence[float], width: int) -> tuple[list[str], list[str
             marks[start : start + len(text)] = text
             free = start + len(text) + 1
     return base, marks
-
-
-def _cropped(grid: Grid, options: Options) -> Grid:
-    blank = (" ", BLANK)
-    rows = [(row + [blank] * options.width)[: options.width] for row in grid[: options.height]]
-    return rows + [[blank] * options.width for _ in range(options.height - len(rows))]
 
 
 def as_text(drawing: Drawing) -> list[str]:

@@ -7,20 +7,18 @@ line numbers come when the index has grown there. Searching is a child's work (s
 import os
 import threading
 import time
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sessions.errors import SessionError
-from sessions.log_pages import PAGE_BYTES, Line, LineIndex, last_page, lines_of, torn_line
-from sessions.log_search import Match, Search
-from sessions.log_text import LONGEST_BYTES, line_text
+from sessions.log_pages import Line, LineIndex, last_page, torn_line
 
-BLOCK = 1 << 16
+from .log_found import Found
+from .log_places import BLOCK, lines_before, lines_from
+
 TICK_S = 0.12  # between looks at a log that may grow: under ten paints a second
 SLICE_BYTES = 1 << 25  # of the index's growth between two looks
-MOST_MATCHES = 10_000  # the newest of a filter that are kept
 
 
 @dataclass(frozen=True)
@@ -40,35 +38,6 @@ class Page:
     name: str = ""  # of the file that is read
 
 
-def lines_before(path: Path, end: int, count: int) -> list[Line]:
-    """Up to `count` lines that end before byte `end`. Raises OSError."""
-    if end <= 0 or count <= 0:
-        return []
-    lines = last_page(path, count, end)
-    if lines:
-        return lines
-    start = max(0, end - LONGEST_BYTES)  # the end of a line without end
-    with open(path, "rb") as file:
-        file.seek(start)
-        return [Line(start, line_text(file.read(end - start)))]
-
-
-def lines_from(path: Path, start: int, count: int) -> list[Line]:
-    """Up to `count` whole lines that begin at byte `start` or after. Raises OSError."""
-    with open(path, "rb") as file:
-        file.seek(start)
-        data = b""
-        while data.count(b"\n") < count and len(data) < PAGE_BYTES:
-            more = file.read(max(BLOCK, len(data)))
-            if not more:
-                break
-            data += more
-    found = list(lines_of(data, start))[:count]
-    if not found and len(data) >= PAGE_BYTES:
-        found = [Line(start, line_text(data[:LONGEST_BYTES]))]
-    return found
-
-
 class LogReader:
     """Keeps a page up to date. Its methods are for the event loop and never block; `run` reads."""
 
@@ -80,11 +49,8 @@ class LogReader:
         self._top: int | None = None  # None follows the end
         self._moves, self._height = 0, 20
         self._index: LineIndex | None = None
-        self._search: Search | None = None
-        self._filter = False
+        self._matched = Found()
         self._jump: int | None = None  # matches still to go on by, when they are found
-        self._matches: list[Match] = []
-        self._found = 0
         self._mark: tuple[int, int, int] = (0, 0, 0)  # device, inode, size
         self._notice = ""
         self._asked: tuple[Path, ...] | None = None
@@ -154,7 +120,7 @@ class LogReader:
                     self._post(page)
                 self._wait()
         finally:
-            self._end_search()
+            self._matched.end()
             self._drop_index()
 
     def _wait(self) -> None:
@@ -170,26 +136,13 @@ class LogReader:
             cancel, self._cancel = self._cancel, False
             pattern, self._pattern = self._pattern, None
         if cancel:
-            self._end_search()
+            self._matched.end()
         if asked is not None:
             self._path = next((path for path in asked if path.exists()), asked[0])
             self._notice = ""
             self._drop_index()
         if pattern is not None and self._path is not None:
-            self._begin(*pattern)
-
-    def _begin(self, pattern: str, only: bool) -> None:
-        assert self._path is not None
-        self._end_search()
-        try:
-            self._search, self._filter = Search(self._path, pattern, follow=only), only
-        except (OSError, SessionError) as error:
-            self._notice = str(error)
-
-    def _end_search(self) -> None:
-        if self._search is not None:
-            self._search.cancel()
-        self._search, self._matches, self._filter, self._found = None, [], False, 0
+            self._notice = self._matched.begin(self._path, *pattern) or self._notice
 
     def _drop_index(self) -> None:
         if self._index is not None:
@@ -202,10 +155,10 @@ class LogReader:
             return Page(said="no log is open")
         try:
             size = self._look()
-            self._gather()
+            self._matched.gather()
             if size == 0:
                 return Page(said="nothing written yet", following=True)
-            return self._filtered(size) if self._filter else self._plain(size)
+            return self._filtered(size) if self._matched.only else self._plain(size)
         except FileNotFoundError:
             gone = self._mark != (0, 0, 0)
             return Page(said="the file is gone" if gone else "nothing written yet")
@@ -227,26 +180,14 @@ class LogReader:
         self._index.grow(SLICE_BYTES)
         return found.st_size
 
-    def _gather(self) -> None:
-        if self._search is None or self._search.finished:
-            return
-        found = self._search.poll()
-        self._found += len(found)
-        self._matches = [*self._matches, *found][-MOST_MATCHES:]
-
     def _jumped(self) -> None:
         """Go to the match that was asked for, as soon as it is found."""
-        if self._jump is None or not self._matches:
+        if self._jump is None or not self._matched.matches:
             return
-        offsets = [match.offset for match in self._matches]
-        here = self._top or 0
-        if self._jump > 0:
-            place = bisect_right(offsets, here) if self._top is not None else len(offsets)
-        else:
-            place = 0 if self._jump == 0 else bisect_left(offsets, here) - 1
-        if 0 <= place < len(offsets):
-            self._top = offsets[place]
-        elif self._search is not None and not self._search.finished and self._jump > 0:
+        place = self._matched.jump(self._jump, self._top)
+        if place is not None:
+            self._top = place
+        elif self._matched.searching and self._jump > 0:
             return
         else:
             self._notice = "no further match"
@@ -296,7 +237,7 @@ class LogReader:
         first = None
         if index is not None and lines and lines[0].offset <= index.covered + BLOCK:
             first = index.number_of(lines[0].offset) + 1
-        spans = {match.offset: match.span for match in self._matches}
+        spans = {match.offset: match.span for match in self._matched.matches}
         shown = {line.offset: spans[line.offset] for line in lines if line.offset in spans}
         return Page(
             lines,
@@ -306,9 +247,9 @@ class LogReader:
             self._top is None,
             self._notice,
             shown,
-            self._found,
-            self._search is not None and not self._search.finished,
-            self._filter,
+            self._matched.count,
+            self._matched.searching,
+            self._matched.only,
             self._path.name if self._path is not None else "",
         )
 
@@ -316,15 +257,15 @@ class LogReader:
         """The matching lines only."""
         with self._lock:
             moves, self._moves, top = self._moves, 0, self._top
-            offsets = [match.offset for match in self._matches]
+            offsets = [match.offset for match in self._matched.matches]
             last = max(0, len(offsets) - self._height)
             place = (last if top is None else bisect_left(offsets, top)) + moves
             place = max(0, min(place, last))
             ends = not offsets or (place >= last and (moves > 0 or top is None))
             self._top = None if ends else offsets[place]
-        matches = self._matches[place : place + self._height]
+        matches = self._matched.matches[place : place + self._height]
         return self._made([Line(match.offset, match.text) for match in matches], size)
 
     def filtered_text(self) -> str:
         """The whole filtered result, one line a match."""
-        return "".join(f"{match.text}\n" for match in self._matches)
+        return "".join(f"{match.text}\n" for match in self._matched.matches)

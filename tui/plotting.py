@@ -70,7 +70,7 @@ def draw(series: Sequence[Series], options: Options) -> Drawing:
     for one in series:
         canvas.line(one, x_axis, y_axis)
     grid = _framed(canvas.cells(), labels, left, x_axis, width)
-    return Drawing(_cropped(grid, options), left + 1, x_axis, nonfinite, not_positive)
+    return Drawing(cropped(grid, options), left + 1, x_axis, nonfinite, not_positive)
 
 
 def _row(axis: Axis, value: float, height: int) -> int:
@@ -101,7 +101,8 @@ def _framed(inner: Grid, labels: dict[int, str], left: int, x: Axis, width: int)
     return grid
 
 
-def _cropped(grid: Grid, options: Options) -> Grid:
+def cropped(grid: Grid, options: Options) -> Grid:
+    """The grid at exactly the size that was asked for."""
     blank = (" ", BLANK)
     rows = [(row + [blank] * options.width)[: options.width] for row in grid[: options.height]]
     return rows + [[blank] * options.width for _ in range(options.height - len(rows))]

@@ -111,10 +111,15 @@ class RootKL:
         legend.append("KL by its bound log n - (n-1)/n")
         if self._found is None:
             return [legend, Text("  looking for evaluated checkpoints, sampling best of n ...")]
-        left_out = sum(trajectory(self._state.curves.get(key, Curve()), scope)[2] for key in shown)
+        told = self.table(shown, scope, room.width)[: max(3, room.height // 3)]
+        return [legend, *(Text(f"  {line}") for line in told)]
+
+    def table(self, shown: Sequence[str], scope: str, room: int) -> list[str]:
+        """The evaluated points of a scope."""
+        curves = [self._state.curves.get(key, Curve()) for key in shown]
+        left_out = sum(trajectory(curve, scope)[2] for curve in curves)
         names = {key: clean(self._state.runs[key]["name"]) for key in shown}
-        table = table_lines(self._found, scope, names, left_out, room.width)
-        return [legend, *(Text(f"  {line}") for line in table[: max(3, room.height // 3)])]
+        return table_lines(self._found or Found(), scope, names, left_out, room)
 
     def csv(self) -> str:
         """All points."""

@@ -98,8 +98,3 @@ class Choice:
         parts.append(f"counts {'log' if self.log else 'linear'}")
         bad = sum(source["bad_lines"] for source in tails.document["sources"])
         return "  ".join([*parts, *([f"{bad} bad lines (i)"] if bad else [])])
-
-
-def grid_class(count: int) -> str:
-    """How so many plots are laid out."""
-    return "" if count <= 1 else "two" if count == 2 else "four" if count <= 4 else "six"

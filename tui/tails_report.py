@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .acting import acting, emit, find_all
 from .exits import CommandError, Exit
-from .histograms import GROUND, Bars, Options, as_text, draw
+from .histograms import GROUND, Bars, as_text, draw
 from .measuring import reporting
 from .place import Place
-from .plotting import glyph
+from .plotting import Options, glyph
 from .render import ascii_only, clean
 from .tails_view import Tails, headline, remarks, table_lines
 

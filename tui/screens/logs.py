@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from rlhf.runlog import LOG_NAME
 
-from ..log_reading import LogReader, Page, lines_from
+from ..log_reading import LogReader, Page
 from ..messages import PageRead
 from ..render import clean
 from ..state import State
@@ -17,13 +17,13 @@ from ..widgets.choices import Choice
 from ..widgets.lines import Lines
 from ..widgets.log_view import LogView
 from .dialogs import Ask, Picker
-from .pane import Pane, Shell
+from .log_taking import LogTaking
+from .pane import Shell
 
-MOST_COPIED = 70_000  # bytes: what terminals take by OSC 52
 SIDEWAYS = 20  # cells
 
 
-class LogsPane(Pane):
+class LogsPane(LogTaking):
     """Pages of a log, following, search, filter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,11 +52,7 @@ class LogsPane(Pane):
 
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
-        self._shown: tuple[str, bool] | None = None  # run or job, metrics
         self._metrics = False
-        self._page = Page()
-        self._at = 10**9  # line of the page under the cursor
-        self._from: int | None = None  # offset at which a range begins
         self._searched = ""
         self._reader: LogReader | None = None
 
@@ -135,7 +131,7 @@ class LogsPane(Pane):
         self._page = message.page
         if self.app.screen_stack:
             self._draw()
-            self.shell.say("")
+            self.shell.renew()
 
     def _draw(self) -> None:
         page, last = self._page, len(self._page.lines) - 1
@@ -149,20 +145,6 @@ class LogsPane(Pane):
         head = f" {clean(str(name))}  {page.name}"
         head = head if key else " No run is open: o chooses one"
         self.query_one("#log-head", Lines).show([Text(head, style="bold")])
-
-    def _range(self) -> range:
-        lines = self._page.lines
-        if self._from is None:
-            return range(self._at, self._at + 1)
-        low, high = self._ends()
-        inside = [n for n, line in enumerate(lines) if low <= line.offset <= high]
-        return range(inside[0], inside[-1] + 1) if inside else range(0)
-
-    def _ends(self) -> tuple[int, int]:
-        lines = self._page.lines
-        here = lines[self._at].offset if 0 <= self._at < len(lines) else 0
-        begin = here if self._from is None else self._from
-        return min(begin, here), max(begin, here)
 
     def status(self) -> str:
         """Position, size, following, search."""
@@ -208,14 +190,6 @@ class LogsPane(Pane):
     def action_wrap(self) -> None:
         self.view.wrap = not self.view.wrap
         self.view.renew()
-
-    def action_range(self) -> None:
-        lines = self._page.lines
-        known = self._from is None and 0 <= self._at < len(lines)
-        self._from = lines[self._at].offset if known else None
-        if self._page.following and known:
-            self.reader.go_to(lines[0].offset)
-        self._draw()
 
     def action_metrics(self) -> None:
         self._metrics = not self._metrics
@@ -269,42 +243,6 @@ class LogsPane(Pane):
             self.reader.next_match(1)
         else:
             self._look_for(ERRORS, False)
-
-    def action_copy(self) -> None:
-        low, high = self._ends()
-        path, lines = self._open_path(), [ln for ln in self._page.lines if low <= ln.offset <= high]
-        if path is None or not lines:
-            return
-        if self._from is None or self._page.filtered:
-            self._copied("\n".join(line.text for line in lines))
-        else:
-            self.shell.work("copy", lambda: self._read_range(path, low, high))
-
-    def _read_range(self, path: Path, low: int, high: int) -> None:
-        lines = [line.text for line in lines_from(path, low, 5000) if line.offset <= high]
-        self.app.call_from_thread(self._copied, "\n".join(lines))
-
-    def _copied(self, text: str) -> None:
-        data = text.encode("utf-8", "replace")
-        self.app.copy_to_clipboard(data[:MOST_COPIED].decode("utf-8", "ignore"))
-        cut = f", cut to {MOST_COPIED // 1000} kB: w writes all" if len(data) > MOST_COPIED else ""
-        self._from = None
-        self._draw()
-        self.shell.say(f"copied {text.count(chr(10)) + 1} lines{cut}")
-
-    def _open_path(self) -> Path | None:
-        paths = self._paths(self._shown[0]) if self._shown else []
-        return next((path for path in paths if path.name == self._page.name), None)
-
-    async def action_write(self) -> None:
-        hint = "the filter's whole result" if self._page.filtered else "the lines on screen"
-        await self.app.push_screen(Ask("write to", "log.txt", hint), self._write)
-
-    def _write(self, name: str | None) -> None:
-        if name is not None:
-            shown = "".join(f"{line.text}\n" for line in self._page.lines)
-            text = self.reader.filtered_text() if self._page.filtered else shown
-            self.shell.write(Path(name), text)
 
     async def action_back(self) -> None:
         if self._page.searching or self._page.filtered or self._page.found:

@@ -1,15 +1,13 @@
 """Pane 2: the curves of the open run and of all marked ones."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
 from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 
 from rlhf.vocab import FAMILIES
 
@@ -27,6 +25,7 @@ from ..widgets.lines import Lines
 from ..widgets.plot import Plot
 from .dialogs import Ask, Reader, labelled
 from .pane import Shell
+from .plots_pane import PlotsPane
 from .run_actions import RunActions
 
 EACH = "each family"
@@ -37,7 +36,7 @@ ROOM_FOR_FOUR = (100, 34)  # cells of the terminal from which on four plots are 
 ROOM_FOR_SIX = (70, 20)
 
 
-class RunPane(RunActions):
+class RunPane(RunActions, PlotsPane):
     """Curves with one cursor through all plots, and what they say at it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -78,23 +77,14 @@ class RunPane(RunActions):
         self._at: float | None = None  # None follows the newest row
         self._root = RootKL(state, shell, self.post_message)
 
-    def compose(self) -> ComposeResult:
-        """Facts, plots, read-out."""
-        facts = Lines(id="facts")
-        facts.can_focus = True  # a leaf: focusing a container restyles all that is in it
-        yield facts
-        with Container(id="plots"):
-            for number in range(MOST):
-                yield Plot(id=f"plot-{number}")
-        yield Lines(id="readout")
+    def plots(self) -> Iterator[Plot]:
+        """One a metric, or one a family."""
+        for number in range(MOST):
+            yield Plot(id=f"plot-{number}")
 
     def on_mount(self) -> None:
         """Show what there is."""
         self.update()
-
-    def focus_default(self) -> None:
-        """Give the keys to this pane."""
-        self.screen.set_focus(self.query_one("#facts"))
 
     def on_resize(self, event: events.Resize) -> None:
         """Another size may have room for more plots."""
@@ -136,10 +126,7 @@ class RunPane(RunActions):
         shown = self.state.overlaid()
         self._legend(shown)
         panels = self.panels() if shown else []
-        plots = self.query_one("#plots")
-        plots.set_class(len(panels) == 2, "two")
-        plots.set_class(len(panels) == 4, "four")
-        plots.set_class(len(panels) == 6, "six")
+        self.lay_out(len(panels))
         for number, plot in enumerate(self.query(Plot)):
             plot.display = number < len(panels)
             if plot.display:
@@ -164,7 +151,7 @@ class RunPane(RunActions):
     def _legend(self, shown: Sequence[str]) -> None:
         facts, readout = self.query_one("#facts", Lines), self.query_one("#readout", Lines)
         facts.show([facts_line(self.state, shown[0])] if shown else [Text(NOTHING_OPEN)])
-        if self._root.on:
+        if self._root.on and shown:
             self._root.look(shown)
             told = self._root.lines(shown, self.panels()[0][1], self.app.size, self.look)
             readout.styles.height = len(told)
@@ -187,7 +174,8 @@ class RunPane(RunActions):
             return "no run is open"
         bad = sum(curve.bad_lines for curve in state.curves.values())
         if self._root.on:
-            return f"proxy against root KL, {state.scope}  K back to steps"
+            axis = "log" if self._log else "linear"
+            return f"proxy against root KL, {state.scope}  {axis}  K back to steps"
         parts = [f"{state.metric}, {state.scope}", "log" if self._log else "linear"]
         parts.append("no row yet" if at is None else f"step {at:g}")
         if self._at is None and at is not None:
@@ -288,7 +276,8 @@ class RunPane(RunActions):
 
     def action_copy(self) -> None:
         shown = self.state.overlaid()
-        self.app.copy_to_clipboard("\n".join(self._read_out(200)))
+        lines = self._root.table(shown, self.panels()[0][1], 200) if self._root.on else None
+        self.app.copy_to_clipboard("\n".join(lines or self._read_out(200)))
         self.shell.say(f"copied the read-out of {len(shown)} runs")
 
     async def action_write(self) -> None:

@@ -1,29 +1,29 @@
 """Pane 3: histograms of raw scores per family, the runs beside the reference, on one axis."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
 from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 
 from ..histograms import EMPTY
 from ..messages import RowsRead, ScoresMeasured, ScoresMeasuring, TailsFound
 from ..state import State
-from ..tails_choice import MOST, Choice, Room, grid_class
+from ..tails_choice import MOST, Choice, Room
 from ..tails_desk import TailsDesk
 from ..tails_text import csv_text, json_text, legend, responses, slots
 from ..tails_view import EXPLANATIONS, Tails, remarks, table_lines
 from ..widgets.histogram import Histogram
 from ..widgets.lines import Lines
 from .dialogs import Ask, Reader, labelled
-from .pane import Pane, Shell
+from .pane import Shell
+from .plots_pane import PlotsPane
 from .samples import SamplesScreen
 
 
-class TailsPane(Pane):
+class TailsPane(PlotsPane):
     """Histograms with one cursor through the bins, and a table of quantiles."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -57,15 +57,10 @@ class TailsPane(Pane):
         self._visible = False
         self._news = ""  # what is said once the next look-up has been shown
 
-    def compose(self) -> ComposeResult:
-        """Legend, histograms, read-out with the table."""
-        facts = Lines(id="facts")
-        facts.can_focus = True  # a leaf: focusing a container restyles all that is in it
-        yield facts
-        with Container(id="plots"):
-            for number in range(MOST):
-                yield Histogram(id=f"histogram-{number}")
-        yield Lines(id="readout")
+    def plots(self) -> Iterator[Histogram]:
+        """One a family."""
+        for number in range(MOST):
+            yield Histogram(id=f"histogram-{number}")
 
     def on_mount(self) -> None:
         """Look up the scores."""
@@ -79,10 +74,6 @@ class TailsPane(Pane):
     def hidden(self) -> None:
         """What is looked up off screen is of no use."""
         self._visible = False
-
-    def focus_default(self) -> None:
-        """Give the keys to this pane."""
-        self.screen.set_focus(self.query_one("#facts"))
 
     def on_resize(self, event: events.Resize) -> None:
         """Another size may have room for more histograms."""
@@ -109,8 +100,7 @@ class TailsPane(Pane):
     def _draw(self) -> None:
         tails = self.tails
         panels = self.choice.panels(tails, self._room)
-        for name in ("two", "four", "six"):
-            self.query_one("#plots").set_class(name == grid_class(len(panels)), name)
+        self.lay_out(len(panels))
         owners = slots(tails, self.state.slots) if tails else []
         pictures = self.choice.pictures(tails, panels, owners, self.look) if tails else []
         for number, plot in enumerate(self.query(Histogram)):

@@ -1,28 +1,15 @@
 """One family's histogram: title, what is wrong with the data, bars by tui.histograms."""
 
-from collections.abc import Sequence
-from typing import ClassVar
-
 from rich.segment import Segment
-from rich.style import Style
-from textual.strip import Strip
-from textual.widget import Widget
 
-from ..histograms import EMPTY, GROUND, Drawing, Layout, Options, Picture, arranged, draw, margin
-from ..looks import curve_colour
-from ..plotting import AXIS, BLANK, CURSOR
+from ..histograms import EMPTY, Drawing, Layout, Picture, arranged, draw, margin
+from ..plotting import Grid, Options
 from ..render import fit, width
+from .drawn import Drawn
 
 
-class Histogram(Widget):
+class Histogram(Drawn):
     """Draws a picture; asks nothing and knows no run."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "plot--title",
-        "plot--axis",
-        "plot--note",
-        "plot--ground",
-    }
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -32,7 +19,7 @@ class Histogram(Widget):
     def show(self, picture: Picture) -> None:
         """Draw this from now on."""
         if picture != self._picture:
-            self._picture, self._drawn = picture, None
+            self._picture, self._look, self._drawn = picture, picture.look, None
             self.refresh()
 
     @property
@@ -52,41 +39,14 @@ class Histogram(Widget):
             self._drawn = (size, draw(picture.bars, picture.edges, options))
         return self._drawn[1]
 
-    def render_line(self, y: int) -> Strip:
-        """The title, or a line of the drawing."""
-        room = self.size.width
-        if room < 1:
-            return Strip.blank(0)
-        if y == 0:
-            return self._title_line()
-        grid = self.drawing.grid if self._picture.edges else []
-        if y > len(grid):
-            return Strip.blank(room, self.rich_style)
-        return Strip(self._runs(grid[y - 1])).adjust_cell_length(room, self.rich_style)
+    def grid(self) -> Grid:
+        """The bars, if there are bins."""
+        return self.drawing.grid if self._picture.edges else []
 
-    def _title_line(self) -> Strip:
+    def title_segments(self) -> list[Segment]:
+        """Title and note, each as far as there is room."""
         title, room = fit(self._picture.title, self.size.width), self.size.width
         segments = [Segment(title, self.get_component_rich_style("plot--title"))]
         note = fit(f"  {self._picture.note}", room - width(title))
         segments.append(Segment(note, self.get_component_rich_style("plot--note")))
-        return Strip(segments).adjust_cell_length(room, self.rich_style)
-
-    def _runs(self, cells: Sequence[tuple[str, int]]) -> list[Segment]:
-        """Neighbouring cells of one owner as one segment."""
-        segments: list[Segment] = []
-        text, owner = "", BLANK
-        for character, whose in cells:
-            if whose != owner and text:
-                segments.append(Segment(text, self._style(owner)))
-                text = ""
-            text, owner = text + character, whose
-        return [*segments, Segment(text, self._style(owner))]
-
-    def _style(self, owner: int) -> Style:
-        if owner == BLANK:
-            return self.rich_style
-        if owner in (AXIS, CURSOR):
-            return self.get_component_rich_style("plot--axis")
-        if owner == GROUND:
-            return self.get_component_rich_style("plot--ground")
-        return self.rich_style + Style(color=curve_colour(owner, self._picture.look))
+        return segments

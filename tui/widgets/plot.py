@@ -1,22 +1,16 @@
 """One plot: curves over completed updates, drawn by tui.plotting, with title and unit."""
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
-from textual.strip import Strip
-from textual.widget import Widget
 
-from ..looks import curve_colour
-from ..plotting import AXIS, BLANK, CURSOR, Drawing, Options, Series, draw
+from ..plotting import Drawing, Grid, Options, Series, draw
 from ..render import fit, width
+from .drawn import Drawn
 
 
-class Plot(Widget):
+class Plot(Drawn):
     """Draws series; asks nothing and knows no run."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"plot--title", "plot--axis", "plot--note"}
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -25,7 +19,6 @@ class Plot(Widget):
         self._title = self._unit = ""
         self._log = False
         self._cursor: float | None = None
-        self._look = "dark"
         self._drawn: tuple[object, Drawing] | None = None
 
     def show(
@@ -57,18 +50,11 @@ class Plot(Widget):
             self._drawn = (key, draw(self._series, options))
         return self._drawn[1]
 
-    def render_line(self, y: int) -> Strip:
-        """The title, or a line of the drawing."""
-        if self.size.width < 1:
-            return Strip.blank(0)
-        if y == 0:
-            return self._title_line()
-        grid = self.drawing.grid
-        if y > len(grid):
-            return Strip.blank(self.size.width, self.rich_style)
-        return Strip(self._runs(grid[y - 1])).adjust_cell_length(self.size.width, self.rich_style)
+    def grid(self) -> Grid:
+        """The curves over their axes."""
+        return self.drawing.grid
 
-    def _title_line(self) -> Strip:
+    def title_segments(self) -> list[Segment]:
         """Title, what is wrong with the data, unit: what fits, whole."""
         parts = [(self._title, "title"), *((f"  {n}", "note") for n in self._notes())]
         room = self.size.width
@@ -78,7 +64,7 @@ class Plot(Widget):
                 text = fit(text, room)
                 segments.append(Segment(text, self.get_component_rich_style(f"plot--{style}")))
                 room -= width(text)
-        return Strip(segments).adjust_cell_length(self.size.width, self.rich_style)
+        return segments
 
     def _notes(self) -> Iterator[str]:
         if not any(y is not None for one in self._series for y in one.ys):
@@ -90,21 +76,3 @@ class Plot(Widget):
             yield f"✗ {self.drawing.nonfinite} not finite"
         if self.size.height > 1 and self.drawing.not_positive:
             yield f"{self.drawing.not_positive} not above 0"
-
-    def _runs(self, cells: Sequence[tuple[str, int]]) -> list[Segment]:
-        """Neighbouring cells of one owner as one segment."""
-        segments: list[Segment] = []
-        text, owner = "", BLANK
-        for character, whose in cells:
-            if whose != owner and text:
-                segments.append(Segment(text, self._style(owner)))
-                text = ""
-            text, owner = text + character, whose
-        return [*segments, Segment(text, self._style(owner))]
-
-    def _style(self, owner: int) -> Style:
-        if owner == BLANK:
-            return self.rich_style
-        if owner in (AXIS, CURSOR):
-            return self.get_component_rich_style("plot--axis")
-        return self.rich_style + Style(color=curve_colour(owner, self._look))

@@ -1,0 +1,68 @@
+"""An app that has work done for its panes: in thread workers, and by commands in children."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual.app import App
+from textual.worker import Worker, WorkerState
+
+from .background import Background, Done, Work
+from .messages import Performed
+from .performing import Outcome
+from .place import Place
+from .render import clean
+from .screens.dialogs import Reader, labelled
+
+
+class ActingApp(App[int]):
+    """Starts work and tells what became of it."""
+
+    place: Place
+    background: Background
+
+    def say(self, text: str) -> None:
+        """Say something in the status line."""
+        raise NotImplementedError
+
+    def work(self, group: str, work: Work) -> None:
+        """Do it in a thread worker; what it raises is told in a dialog that names its log."""
+        self.run_worker(work, name=group, group=group, thread=True, exit_on_error=False)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A worker that failed is told in a dialog that names its log."""
+        error = event.worker.error
+        if event.state is not WorkerState.ERROR or error is None:
+            return
+        where = self.background.record(event.worker.name, error)
+        facts = [("what", event.worker.name), ("error", clean(str(error)) or type(error).__name__)]
+        body = labelled([*facts, ("its log", clean(where))])
+        self.push_screen(Reader("Something in the background failed", body))
+
+    def write(self, path: Path, text: str) -> None:
+        """Write a file in a worker, which says what became of it."""
+        if self.place.read_only:
+            self.say("--read-only: nothing is written")
+        else:
+            self.background.write(path, text)
+
+    def perform(self, words: Sequence[str], done: Done | None = None) -> None:
+        """Do what `rlhf-tui WORDS` does, in a child; `done` gets the outcome, in the event loop.
+
+        Without `done` a failure is told in a dialog.
+        """
+        self.background.perform(words, done or self._tell)
+
+    def on_performed(self, message: Performed) -> None:
+        """An action is over: the list may be another, and whoever asked is told."""
+        message.done(message.outcome)
+
+    def _tell(self, outcome: Outcome) -> None:
+        what = clean(" ".join(outcome.words))
+        if outcome.failed:
+            facts = [("what", what), ("why", clean(outcome.message)), ("mend", clean(outcome.fix))]
+            self.push_screen(Reader("not done", labelled([f for f in facts if f[1]])))
+        elif outcome.refused:
+            facts = [("what", what), *(("refused", one) for one in outcome.refused)]
+            self.push_screen(Reader("done, but not all", labelled([*facts, ("done", "the rest")])))
+        else:
+            self.say(f"done: {what}")

@@ -1,0 +1,59 @@
+"""A search of a log, or a filter: what its child has found, and where that leads. No Textual."""
+
+from bisect import bisect_left, bisect_right
+from pathlib import Path
+
+from sessions.errors import SessionError
+from sessions.log_search import Match, Search
+
+MOST_MATCHES = 10_000  # the newest of a filter that are kept
+
+
+class Found:
+    """The matches of one pattern, as its child finds them. `only`: nothing else is shown."""
+
+    def __init__(self) -> None:
+        self._search: Search | None = None
+        self.matches: list[Match] = []
+        self.count = 0
+        self.only = False
+
+    @property
+    def searching(self) -> bool:
+        """Whether the child is still at it."""
+        return self._search is not None and not self._search.finished
+
+    def begin(self, path: Path, pattern: str, only: bool) -> str:
+        """Start anew; why that cannot be, or nothing."""
+        self.end()
+        try:
+            self._search, self.only = Search(path, pattern, follow=only), only
+        except (OSError, SessionError) as error:
+            return str(error)
+        return ""
+
+    def end(self) -> None:
+        """End the child, whatever it is doing; its matches go."""
+        if self._search is not None:
+            self._search.cancel()
+        self._search, self.matches, self.only, self.count = None, [], False, 0
+
+    def gather(self) -> None:
+        """Take what was found since the last call."""
+        if self._search is not None and not self._search.finished:
+            found = self._search.poll()
+            self.count += len(found)
+            self.matches = [*self.matches, *found][-MOST_MATCHES:]
+
+    def jump(self, by: int, top: int | None) -> int | None:
+        """The place of the match that `by` leads to from `top` (None: the log's end).
+
+        0 is the first match, 1 the next, -1 the one before; None where there is none.
+        """
+        offsets = [match.offset for match in self.matches]
+        here = top or 0
+        if by > 0:
+            place = bisect_right(offsets, here) if top is not None else len(offsets)
+        else:
+            place = 0 if by == 0 else bisect_left(offsets, here) - 1
+        return offsets[place] if 0 <= place < len(offsets) else None
