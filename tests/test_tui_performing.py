@@ -73,3 +73,12 @@ async def _until(pilot, holds) -> None:
     while not holds():
         assert time.monotonic() < end
         await pilot.pause(0.05)
+
+
+async def test_opening_a_run_shows_its_log_whatever_log_was_chosen_before(console: Console) -> None:
+    app = ConsoleApp(place_of(console), "dark")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _until(pilot, lambda: "kl05-s800" in app.state.runs)
+        app.state.logged = "default-s800"
+        await app.open_run("kl05-s800", "logs")
+        assert app.pane._wanted() == "kl05-s800"  # type: ignore[attr-defined]

@@ -210,10 +210,3 @@ def test_a_viewport_that_grew_has_no_empty_room() -> None:
     assert len(view.shown()) < len(laid)
     view.fit(3, laid, 200, 5)
     assert len(view.shown()) == len(laid)
-
-
-def test_opening_a_run_ends_the_wish_for_another_log() -> None:
-    state = state_of(run("a"), run("b"))
-    state.logged = "b"
-    state.open("a")
-    assert state.open_run == "a" and state.logged is None

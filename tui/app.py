@@ -205,6 +205,7 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
         """Make `key` the open run and show it in a pane."""
         if key in self.state.runs:
             self.state.open(key)
+            self.state.logged = None  # the log of the run that is opened now
             self._follow_chosen()
             await self.action_pane(pane)
 

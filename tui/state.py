@@ -193,7 +193,7 @@ class State:
 
     def open(self, key: str) -> None:
         """Make `key` the run that the run view shows."""
-        self.open_run, self.logged = key, None
+        self.open_run = key
         self._give_slots()
 
     def _give_slots(self) -> None:
