@@ -210,3 +210,25 @@ async def test_a_copy_is_cut_at_what_a_terminal_takes(console: Console) -> None:
         await pilot.press("v", *["down"] * 8, "y")
         await until(pilot, lambda: app.clipboard)
         assert MOST_COPIED - 4 < len(app.clipboard.encode()) <= MOST_COPIED
+
+
+def test_the_same_log_asked_for_again_is_told_again(log: Path) -> None:
+    log.write_text(numbered(0, 3))
+    one = Reading(log)
+    try:
+        one.until(lambda p: p.lines)
+        told = len(one.pages)
+        one.reader.open(log)
+        one.until(lambda p: len(one.pages) > told and p.lines)
+    finally:
+        one.end()
+
+
+def test_a_search_without_a_match_says_so(log: Path) -> None:
+    log.write_text(numbered(0, 3))
+    one = Reading(log)
+    try:
+        one.reader.search("nowhere", only=False)
+        assert one.until(lambda p: p.said).said == "no line matches"
+    finally:
+        one.end()

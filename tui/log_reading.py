@@ -56,6 +56,7 @@ class LogReader:
         self._asked: tuple[Path, ...] | None = None
         self._pattern: tuple[str, bool] | None = None
         self._cancel = False
+        self._posted: Page | None = None
         self.closed = False
 
     # -- for the event loop ------------------------------------------------------------------
@@ -109,14 +110,13 @@ class LogReader:
 
     def run(self) -> None:
         """Read until it is closed; ends the search's child however that comes."""
-        last = None
         try:
             while not self._stop.is_set() and not self.closed:
                 self._wake.clear()
                 self._obey()
                 page = self._page()
-                if page != last:
-                    last = page
+                if page != self._posted:
+                    self._posted = page
                     self._post(page)
                 self._wait()
         finally:
@@ -140,6 +140,7 @@ class LogReader:
         if asked is not None:
             self._path = next((path for path in asked if path.exists()), asked[0])
             self._notice = ""
+            self._posted = None  # whoever asked waits for a page, be it the same as before
             self._drop_index()
         if pattern is not None and self._path is not None:
             self._notice = self._matched.begin(self._path, *pattern) or self._notice
@@ -182,7 +183,7 @@ class LogReader:
 
     def _jumped(self) -> None:
         """Go to the match that was asked for, as soon as it is found."""
-        if self._jump is None or not self._matched.matches:
+        if self._jump is None or (self._matched.searching and not self._matched.matches):
             return
         place = self._matched.jump(self._jump, self._top)
         if place is not None:
@@ -190,7 +191,7 @@ class LogReader:
         elif self._matched.searching and self._jump > 0:
             return
         else:
-            self._notice = "no further match"
+            self._notice = "no further match" if self._matched.matches else "no line matches"
         self._jump = None
 
     def _plain(self, size: int) -> Page:

@@ -36,6 +36,7 @@ def _bindings(screen: Screen[object]) -> Iterator[tuple[str, ActiveBinding]]:
 _NAMES = {
     "question_mark": "?",
     "equals_sign": "=",
+    "ampersand": "&",
     "colon": ":",
     "slash": "/",
     "escape": "esc",

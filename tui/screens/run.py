@@ -15,17 +15,16 @@ from ..compare import difference_lines
 from ..curves import METRICS, OVERALL
 from ..fields import FIELDS, Run
 from ..legend import facts_line, legend_lines
-from ..messages import Chosen, ConfigsRead, FrontierFound
+from ..messages import Chosen, ConfigsRead
 from ..plotting import Series
 from ..pollers import read_configs
 from ..readout import curves_csv, read_out
-from ..root_kl_desk import RootKL
 from ..state import State, differences
 from ..widgets.lines import Lines
 from ..widgets.plot import Plot
 from .dialogs import Ask, Reader, labelled
 from .pane import Shell
-from .plots_pane import PlotsPane
+from .root_view import RootView
 from .run_actions import RunActions
 
 EACH = "each family"
@@ -36,7 +35,7 @@ ROOM_FOR_FOUR = (100, 34)  # cells of the terminal from which on four plots are 
 ROOM_FOR_SIX = (70, 20)
 
 
-class RunPane(RunActions, PlotsPane):
+class RunPane(RunActions, RootView):
     """Curves with one cursor through all plots, and what they say at it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,8 +45,6 @@ class RunPane(RunActions, PlotsPane):
         Binding("V", "scope(-1)", "family back", tooltip="Previous family"),
         Binding("z", "zoom", "one/all", tooltip="One plot large, or as many as there is room for"),
         Binding("L", "log", "log axis", tooltip="Value axis logarithmic or linear"),
-        Binding("K", "root", "root KL", tooltip="Proxy against root KL, or metrics by step"),
-        Binding("e", "measure", "evaluate", tooltip="Evaluate the checkpoints that are not yet"),
         Binding("left,h", "cursor(-1)", "back", tooltip="Read the row before"),
         Binding("right,l", "cursor(1)", "on", tooltip="Read the next row"),
         Binding("shift+left,pageup", "cursor(-10)", "ten back", tooltip="Read ten rows before"),
@@ -75,7 +72,6 @@ class RunPane(RunActions, PlotsPane):
         self._log = False
         self._alone = False
         self._at: float | None = None  # None follows the newest row
-        self._root = RootKL(state, shell, self.post_message)
 
     def plots(self) -> Iterator[Plot]:
         """One a metric, or one a family."""
@@ -196,6 +192,8 @@ class RunPane(RunActions, PlotsPane):
         self.shell.say("")
 
     def action_metric(self, by: int) -> None:
+        if self._against_root():
+            return
         names = list(METRICS)
         if self.state.scope != OVERALL:
             names = [name for name in names if METRICS[name][2]]
@@ -209,21 +207,12 @@ class RunPane(RunActions, PlotsPane):
             self.state.metric = "proxy"
         self._changed()
 
-    def action_root(self) -> None:
-        self._root.on = not self._root.on
-        self._changed()
-
-    def action_measure(self) -> None:
-        self.shell.say(self._root.measure())
-
-    def on_frontier_found(self, message: FrontierFound) -> None:
-        """Evaluated checkpoints and best-of-n."""
-        self._root.take(message)
-        self.update()
-
     def action_zoom(self) -> None:
+        before = self.panels()
         self._alone = not self._alone
         self._changed()
+        if self.panels() == before:
+            self.shell.say("no room for more plots at this size")
 
     def action_log(self) -> None:
         self._log = not self._log
@@ -231,7 +220,7 @@ class RunPane(RunActions, PlotsPane):
 
     def action_cursor(self, by: int) -> None:
         steps, here = self.steps, self.cursor
-        if here is None:
+        if self._against_root() or here is None:
             return
         place = bisect_right(steps, here) - 1
         self._at = steps[max(0, min(place + by, len(steps) - 1))]
