@@ -87,6 +87,8 @@ class Probe:
 
 def wrong_in(prompt: str, response: str) -> str:
     """What is wrong with a prompt and a response as typed; empty if nothing is."""
+    if not prompt.strip():
+        return f"prompt: no family yet; it is a family and {N_ATTR} values: dune v0 v1 v2 v3"
     family, *values = [word for word in prompt.split() if word != "<sep>"] or [""]
     known = [f"v{value}" for value in range(N_VAL)]
     if family.strip("<>") not in FAMILIES:

@@ -143,7 +143,7 @@ class RunsPane(RunActions):
 
     def on_runs_table_moved(self, event: RunsTable.Moved) -> None:
         """The status line names the place."""
-        self.shell.say("")
+        self.shell.renew()
 
     def action_reverse(self) -> None:
         self.state.sort_by(self.state.sort, not self.state.reverse)
