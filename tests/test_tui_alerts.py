@@ -84,3 +84,17 @@ def test_the_bar_is_short_at_80_columns_and_says_when_it_stands() -> None:
     watch.jobs = [*jobs, *(Progress(n, "run", n, "queued", None) for n in "bcd")]
     assert in_short(watch, 80) == "1 run 41%  3 wait  paused"
     assert in_short(watch, 160).endswith("6 min left")
+
+
+def test_a_settled_run_is_judged_once_and_again_by_every_new_rule() -> None:
+    alerts, judged = Alerts(), []
+    settled = run("a", kl=9.0)
+    alerts.add("train.kl>8")
+    alerts._tests["train.kl>8"] = lambda one: judged.append(one) or True  # type: ignore[func-returns-value]
+    runs = {"a": settled}
+    assert alerts.check(runs) == ["alert train.kl>8: a"]
+    assert alerts.check(runs) == [] and alerts.holding and len(judged) == 1
+    alerts.add("name~a")
+    assert alerts.check(runs) == ["alert name~a: a"] and len(judged) == 2
+    assert alerts.check({"a": run("a", kl=9.0)}) == [] and len(judged) == 3
+    assert alerts.check({}) == [] and not alerts.holding

@@ -16,6 +16,7 @@ class Alerts:
 
     holding: dict[tuple[str, str], str] = field(default_factory=dict)  # to the run's name
     _tests: dict[str, Test] = field(default_factory=dict)
+    _judged: dict[str, tuple[Run, list[str]]] = field(default_factory=dict)  # by run id
 
     @property
     def rules(self) -> list[str]:
@@ -30,10 +31,12 @@ class Alerts:
         if len(self._tests) >= MOST_RULES and rule not in self._tests:
             raise FilterError(f"{MOST_RULES} rules are the most: remove one first")
         self._tests.setdefault(rule, compile_filter(rule))
+        self._judged = {}
 
     def remove(self, rule: str) -> None:
         """Forget a rule and what it found."""
         self._tests.pop(rule, None)
+        self._judged = {}
         self.holding = {pair: name for pair, name in self.holding.items() if pair[0] != rule}
 
     def replace(self, old: str, new: str) -> None:
@@ -51,15 +54,23 @@ class Alerts:
                 continue
 
     def check(self, runs: Mapping[str, Run]) -> list[str]:
-        """Renew what holds; a note for each pair that did not hold before."""
-        before = self.holding
-        self.holding = {
-            (rule, key): clean(run["name"])
-            for rule, test in self._tests.items()
+        """Renew what holds; a note for each pair that did not hold before.
+
+        A run that is the very object of the last time is not judged again: thousands are settled.
+        """
+        before, known = self.holding, self._judged
+        self._judged = {
+            key: known[key] if key in known and known[key][0] is run else (run, self._rules_of(run))
             for key, run in runs.items()
-            if test(run)
         }
+        pairs = [(rule, key) for key, (_, rules) in self._judged.items() for rule in rules]
+        order = {rule: place for place, rule in enumerate(self._tests)}
+        pairs.sort(key=lambda pair: order[pair[0]])
+        self.holding = {(rule, key): clean(runs[key]["name"]) for rule, key in pairs}
         return _told({pair: n for pair, n in self.holding.items() if pair not in before})
+
+    def _rules_of(self, run: Run) -> list[str]:
+        return [rule for rule, test in self._tests.items() if test(run)]
 
 
 def _told(fresh: Mapping[tuple[str, str], str]) -> list[str]:
