@@ -26,8 +26,8 @@ test: $(READY)
 
 bench: $(READY)
 	$(BIN)/python tests/bench/bench_lab.py --out bench.json
-	$(BIN)/python tests/bench/bench_tui.py --out bench_tui.json
-	$(BIN)/python tests/bench/bench_logs.py
+	$(BIN)/python tests/bench/bench_tui.py --busy --out bench_tui.json
+	$(BIN)/python tests/bench/bench_logs.py --out bench_logs.json
 	$(BIN)/python tests/bench/bench_sessions.py --out bench_sessions.json
 
 check: $(READY)

@@ -1,93 +1,139 @@
-"""What a log costs the dashboard: its last page, following, and a pattern that never ends.
+"""What a log costs in the Logs pane, measured from outside, through a pty.
 
-python tests/bench/bench_logs.py [MEGABYTES]
+    python tests/bench/bench_logs.py [--megabytes 1000] [--out FILE]
+
+prints, and with --out writes as JSON: key 4 to the last page of a large log; key to paint without
+and with a pattern at work that never ends, and how long esc takes to end it; and the bursts of
+paint a second while the log gains 10,000 lines a second.
 """
 
+import argparse
+import json
+import statistics
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from tui.log_reading import LogReader, Page
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "bench")]
 
-LINES_A_SECOND = 10_000
-FOLLOWED_S = 5
+from bench_tui import QUIET_S, environment, paint  # noqa: E402
+from synthetic import write_run, write_task  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
-
-class Watched:
-    """A reader in a thread, and when it posted what."""
-
-    def __init__(self, path: Path) -> None:
-        self.pages: list[Page] = []
-        self.reader = LogReader(self.pages.append, threading.Event())
-        self.reader.resize(45)
-        self.reader.open(path)
-        self._thread = threading.Thread(target=self.reader.run)
-        self._thread.start()
-
-    def seconds_until(self, what: Callable[[Page], object]) -> float:
-        """Until a page fits, at most a minute."""
-        began = time.perf_counter()
-        while not (self.pages and what(self.pages[-1])):
-            if time.perf_counter() - began > 60:
-                raise SystemExit("it never came")
-            time.sleep(0.001)
-        return time.perf_counter() - began
-
-    def end(self) -> None:
-        """End the thread."""
-        self.reader.close()
-        self._thread.join()
+LAST = "the very last line"
+ENDLESS = "(a|aa)+$"
+ROUND = ("up", "up", "down", "up", "pgup", "pgdn")
+TICKS, LINES = 50, 1000  # ten ticks a second, lines a tick
 
 
-def last_page(path: Path, megabytes: int) -> None:
-    """Open a large log, and cancel a pattern on it that would not end."""
-    block = "".join(f"step {n} proxy 1.234 kl 0.567 nats\n" for n in range(30_000)).encode()
+def write_log(path: Path, megabytes: int) -> None:
+    """Numbered lines, one of 10,000 characters for the pattern, and the last one."""
+    block = b"".join(b"step %07d  proxy 0.123  kl 1.234 nats\n" % n for n in range(25_000))
     with open(path, "wb") as file:
-        for _ in range(megabytes * 10**6 // len(block)):
+        while file.tell() < megabytes * 10**6:
             file.write(block)
-        file.write(b"a" * 9_999 + b"!\n")
-    watched = Watched(path)
-    try:
-        shown = watched.seconds_until(lambda page: page.lines)
-        print(f"last page of {path.stat().st_size / 1e6:.0f} MB: {1000 * shown:.1f} ms")
-        numbered = watched.seconds_until(lambda page: page.first is not None)
-        print(f"line numbers after {numbered:.2f} s more")
-        watched.reader.search("(a|aa)+$", True)
-        watched.seconds_until(lambda page: page.searching)
-        watched.reader.cancel()
-        ended = watched.seconds_until(lambda page: not page.searching)
-        print(f"a pattern that never ends is cancelled in {1000 * ended:.1f} ms")
-    finally:
-        watched.end()
+        file.write(b"a" * 9_999 + b"!\n" + LAST.encode() + b"\n")
 
 
-def following(path: Path) -> None:
-    """Follow a log that gains 10,000 lines a second."""
-    path.write_text("")
-    watched, began, total = Watched(path), time.perf_counter(), LINES_A_SECOND * FOLLOWED_S
-    with open(path, "a") as file:
-        for tick in range(20 * FOLLOWED_S):
-            first = tick * LINES_A_SECOND // 20
-            file.writelines(f"line {n}\n" for n in range(first, first + LINES_A_SECOND // 20))
+def seconds_until_last_page(terminal: Terminal) -> float:
+    """From key 4 to a screen with the last line."""
+    began = time.perf_counter()
+    terminal.press("4")
+    terminal.until(lambda: LAST in terminal.text, 30)
+    return time.perf_counter() - began
+
+
+def key_to_paint(terminal: Terminal, name: str) -> dict[str, float]:
+    """Median and 95th percentile over 48 keys, in ms."""
+    seconds = []
+    for key in ROUND * 8:
+        terminal.read(0.05)
+        took = paint(terminal, key)
+        if took is not None:
+            seconds.append(1000 * took)
+    seconds.sort()
+    high = seconds[int(0.95 * len(seconds))]
+    return {f"{name}_p50_ms": statistics.median(seconds), f"{name}_p95_ms": high}
+
+
+def with_endless_pattern(terminal: Terminal) -> dict[str, float]:
+    """Keys while the pattern is at work; then the time until esc has ended it."""
+    terminal.press("end", "/", ENDLESS, "enter")
+    terminal.until(lambda: "searching" in terminal.text)
+    figures = key_to_paint(terminal, "keys_while_searching")
+    began = time.perf_counter()
+    terminal.press("esc")
+    terminal.until(lambda: "searching" not in terminal.text)
+    return figures | {"esc_ends_it_s": time.perf_counter() - began}
+
+
+def feed(log: Path) -> None:
+    """10,000 lines a second."""
+    began = time.perf_counter()
+    with open(log, "ab") as file:
+        for tick in range(TICKS):
+            first = tick * LINES
+            file.write(b"".join(b"new %07d\n" % n for n in range(first, first + LINES)))
             file.flush()
-            time.sleep(max(0.0, began + (tick + 1) / 20 - time.perf_counter()))
-    try:
-        late = watched.seconds_until(lambda page: page.known == total)
-        pages = len(watched.pages) / (time.perf_counter() - began)
-        print(f"followed {total} lines, {pages:.1f} pages a second, {1000 * late:.0f} ms late")
-        print(f"last line shown: {watched.pages[-1].lines[-1].text}")
-    finally:
-        watched.end()
+            time.sleep(max(0.0, began + (tick + 1) / 10 - time.perf_counter()))
+
+
+def following(terminal: Terminal, log: Path) -> dict[str, Any]:
+    """Bursts of paint a second while the log grows, and when its last line is on screen."""
+    terminal.press("end")
+    terminal.settle(0.5, 3)
+    feeder = threading.Thread(target=feed, args=(log,))
+    began = time.perf_counter()
+    feeder.start()
+    bursts, last = 0, 0.0
+    while feeder.is_alive():
+        before = len(terminal.output)
+        terminal.read(0.005)
+        if len(terminal.output) > before:
+            now = time.perf_counter()
+            bursts += now - last > QUIET_S
+            last = now
+    rate = bursts / (time.perf_counter() - began)
+    ended = time.perf_counter()
+    terminal.until(lambda: f"new {TICKS * LINES - 1:07d}" in terminal.text)
+    return {"paints_a_second": rate, "last_line_late_s": time.perf_counter() - ended}
+
+
+def measure(place: Path, megabytes: int) -> dict[str, Any]:
+    """All figures, of one dashboard."""
+    task = write_task(place / "task")
+    log = write_run(place / "workspace" / "runs" / "big") / "output.log"
+    write_log(log, megabytes)
+    command = [sys.executable, "-m", "tui.cli", "--task", str(task), "--read-only"]
+    with Terminal(command, environment(place), 120, 40) as terminal:
+        terminal.until(lambda: " big " in terminal.text)
+        terminal.press("/", "big", "enter")
+        terminal.settle(0.5, 3)
+        figures: dict[str, Any] = {"last_page_s": seconds_until_last_page(terminal)}
+        terminal.settle(1.0, 10)
+        figures |= key_to_paint(terminal, "keys")
+        figures |= with_endless_pattern(terminal)
+        figures |= following(terminal, log)
+        terminal.press("q")
+        terminal.wait(10)
+    return figures
 
 
 def main() -> None:
-    megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        last_page(Path(folder) / "output.log", megabytes)
-        following(Path(folder) / "followed.log")
+        figures = measure(Path(folder), arguments.megabytes)
+    print(json.dumps(figures, indent=1))
+    if arguments.out:
+        arguments.out.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 prints, and with --out writes as JSON: exec to a frame with all six names; with 5,000 runs listed,
 key to paint of 300 keys of ten kinds, the event loop's gaps while they are typed, and the share
-of a core that an idle minute costs. --busy repeats the keys with two niced processes at work.
+of a core that an idle minute costs. --busy repeats the keys with two niced trainings at work.
 """
 
 import argparse
@@ -155,13 +155,13 @@ def type_keys(terminal: Terminal, count: int) -> list[float]:
     while len(seconds) < count:
         for key in ROUND:
             terminal.read(0.02)
-            took = _paint(terminal, key)
+            took = paint(terminal, key)
             if took is not None:
                 seconds.append(took)
     return seconds[:count]
 
 
-def _paint(terminal: Terminal, key: str) -> float | None:
+def paint(terminal: Terminal, key: str) -> float | None:
     """Type one key; None if it painted nothing."""
     import select
 
@@ -223,11 +223,23 @@ def keys_and_gaps(place: Path, keys: int) -> dict[str, float]:
 
 
 @contextmanager
-def two_busy_processes() -> Iterator[None]:
-    """Two niced processes that compute, as two trainings do."""
-    work = "while True: sum(i * i for i in range(10000))"
-    command = ["nice", "-n", "10", sys.executable, "-c", work]
-    children = [subprocess.Popen(command) for _ in range(2)]
+def two_trainings(place: Path) -> Iterator[None]:
+    """Two trainings, niced as the supervisor has them."""
+    start = ["nice", "-n", "10", sys.executable, "-m", "rlhf.train_rl", "--quiet"]
+    settings = {**os.environ, "TASK": str(ROOT / "fixture" / "task"), "OMP_NUM_THREADS": "1"}
+    settings["PYTHONPATH"] = str(ROOT)
+    config = place / "config.json"
+    config.write_text(json.dumps({"steps": 100_000}))
+    children = [
+        subprocess.Popen(
+            [*start, "--config", str(config), "--out", str(place / f"busy-{number}")],
+            env=settings,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for number in range(2)
+    ]
+    time.sleep(5)  # torch is loaded by then
     try:
         yield
     finally:
@@ -253,7 +265,7 @@ def main() -> None:
         figures["5000_runs"] = keys_and_gaps(place, keys)
         figures["idle_core_percent"] = 100 * idle_share(place, idle_s)
         if arguments.busy:
-            with two_busy_processes():
+            with two_trainings(place):
                 figures["5000_runs_busy"] = keys_and_gaps(place, keys)
     print(json.dumps(figures, indent=1))
     if arguments.out:
