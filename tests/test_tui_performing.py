@@ -1,6 +1,7 @@
 """Actions of the dashboard: the command in a child that outlives it, its answer told once."""
 
 import json
+import threading
 import time
 from pathlib import Path
 
@@ -82,3 +83,16 @@ async def test_opening_a_run_shows_its_log_whatever_log_was_chosen_before(consol
         app.state.logged = "default-s800"
         await app.open_run("kl05-s800", "logs")
         assert app.pane._wanted() == "kl05-s800"  # type: ignore[attr-defined]
+
+
+async def test_workers_that_do_not_come_back_keep_no_other_from_its_work(console: Console) -> None:
+    app = ConsoleApp(place_of(console), "dark")
+    blocked, done = threading.Event(), threading.Event()
+    async with app.run_test(size=(80, 24)) as pilot:
+        try:
+            for _ in range(30):
+                app.work("blocked", lambda: blocked.wait(20))
+            app.work("done", done.set)
+            await _until(pilot, done.is_set)
+        finally:
+            blocked.set()

@@ -1,6 +1,8 @@
 """An app that has work done for its panes: in thread workers, and by commands in children."""
 
+import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from textual.app import App
@@ -13,6 +15,8 @@ from .place import Place
 from .render import clean
 from .screens.dialogs import Reader, labelled
 
+WORKERS = 64  # at once; lists, logs and jobs are watched by some of them as long as it runs
+
 
 class ActingApp(App[int]):
     """Starts work and tells what became of it."""
@@ -23,6 +27,11 @@ class ActingApp(App[int]):
     def say(self, text: str) -> None:
         """Say something in the status line."""
         raise NotImplementedError
+
+    def make_room(self) -> None:
+        """Have threads for every worker: by default there are few, and some never come back."""
+        threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="worker")
+        asyncio.get_running_loop().set_default_executor(threads)
 
     def work(self, group: str, work: Work) -> None:
         """Do it in a thread worker; what it raises is told in a dialog that names its log."""

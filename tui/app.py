@@ -94,6 +94,7 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
 
     def on_mount(self) -> None:
         """Dress, watch over the terminal, and start the workers."""
+        self.make_room()
         self.dress()
         driver = self._driver
         if isinstance(driver, ConsoleDriver):
@@ -118,11 +119,14 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
         """Show another pane; it is made when it is first shown."""
         if name != self._current:
             self._open_under_cursor()
+            if not self.screen_stack[0].query(f"#pane-{name}"):
+                made = self._made(name)
+                made.display = False
+                # the pane before it is the current one until this one can be shown
+                await self.screen_stack[0].query_one("#panes").mount(made)
             self.pane.display = False
             self.pane.hidden()
             self._current = name
-            if not self.screen_stack[0].query(f"#pane-{name}"):
-                await self.screen_stack[0].query_one("#panes").mount(self._made(name))
             self.pane.display = True
             self.pane.shown()
         self.pane.update()

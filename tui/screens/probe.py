@@ -1,6 +1,7 @@
 """The probe box: a prompt and a response typed by hand, their score, what each token adds."""
 
 import threading
+from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -39,6 +40,7 @@ class ProbeScreen(ModalScreen[None]):
         self._number = 0
         self._lock = threading.Lock()  # over the two below
         self._closed = False
+        self._asking = False  # one question at a time
         self._probe: Probe | None = None
 
     def compose(self) -> ComposeResult:
@@ -66,7 +68,8 @@ class ProbeScreen(ModalScreen[None]):
             try:
                 self._keep(Probe(place.checked_task()))
             except (SessionError, CommandError) as error:
-                self.post_message(ProbeAnswered(0, str(error)))
+                inside = str(error).replace(f"{place.task}/", "")  # a long path would be cut
+                self.post_message(ProbeAnswered(0, inside))
 
         self.shell.work("probe", start)
 
@@ -104,17 +107,22 @@ class ProbeScreen(ModalScreen[None]):
         number, probe = self._number, self._probe
         if wrong := wrong_in(prompt, response):
             self._say([wrong])
-        elif probe is not None:
+        elif probe is not None and not self._asking:
+            self._asking = True
             self.shell.work(
                 "probe",
                 lambda: self.post_message(ProbeAnswered(number, ask(probe, prompt, response))),
             )
 
     def on_probe_answered(self, message: ProbeAnswered) -> None:
-        """Only the newest answer is shown."""
+        """Show the answer; if something else is typed by now, ask again."""
+        self._asking = False
         if message.number in (0, self._number):
             found = message.found
-            self._say([found] if isinstance(found, str) else probe_lines(found))
+            room = max(20, self.query_one("#probe-answer").size.width)
+            self._say(wrap(found, room) if isinstance(found, str) else probe_lines(found))
+        else:
+            self._ask()
 
     def _say(self, lines: list[str]) -> None:
         self.query_one("#probe-answer", Lines).show([Text(clean(line)) for line in lines])
