@@ -39,13 +39,15 @@ def samples(
 @click.command(short_help="Score a response, and what each token adds.")
 @click.argument("prompt")
 @click.argument("response")
+@click.option("--run", metavar="RUN", help="With the reward model that RUN was trained with.")
 @json_option
 @click.pass_obj
-def probe(place: Place, prompt: str, response: str, as_json: bool) -> None:
+def probe(place: Place, prompt: str, response: str, run: str | None, as_json: bool) -> None:
     """Score RESPONSE ("pa ka ...", 8 tokens) to PROMPT ("dune v0 v1 v2 v3").
 
+    Without --run, or if its reward model is not there (that is said), with the task's.
     What a token adds: the score minus its mean over the 23 other tokens at that position.
     """
     from ..samples_report import probe_report
 
-    probe_report(place, prompt, response, as_json)
+    probe_report(place, prompt, response, run, as_json)

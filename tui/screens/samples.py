@@ -146,7 +146,7 @@ class SamplesScreen(Screen[None]):
     async def action_probe(self) -> None:
         row = self.current or {}
         prompt, response = str(row.get("prompt") or ""), str(row.get("response") or "")
-        await self.app.push_screen(ProbeScreen(self.shell, prompt, response))
+        await self.app.push_screen(ProbeScreen(self.shell, prompt, response, self._folder))
 
     async def action_explain(self) -> None:
         await self.app.push_screen(Reader("samples", labelled(ABOUT)))
