@@ -56,6 +56,16 @@ def test_what_no_interval_bears_out_is_not_marked() -> None:
     assert "no reference samples" in tokens_line(family(tokens=[]))
 
 
+def test_repeats_are_counted_and_positions_told() -> None:
+    position = {"position": 3, "n": 1990, **token(share=0.98)}
+    one = family(distinct=7, positions=[position, {**position, "over": False, "position": 4}])
+    one["highest"] = [{"score": 4.0, "response": "pa he", "count": 17, "kl": 1.0}]
+    text = "\n".join(line.plain for line in family_lines("dune", one, positions=True))
+    assert "n 1, 7 distinct" in text and " x17  " in text and "x1 " not in text
+    assert "  3  [pa]   98.0 %    5.0 %   1990  x10.0 (9.00-11.0)" in text and "  4   pa " in text
+    assert "by position" not in "".join(line.plain for line in family_lines("dune", one))
+
+
 def test_what_is_not_finite_is_told_and_not_a_number() -> None:
     rows = [{"score": one, "response": "pa"} for one in ("nan", "inf", None, 1e308)]
     text = "\n".join(line.plain for line in family_lines("dune", family(nonfinite=3, random=rows)))
@@ -92,6 +102,11 @@ DOCUMENTS: dict[str, Any] = {
             )
         }
     },
+    "positions": {
+        "families": {
+            "dune": family(positions=[{"position": 1, "n": 3, **token(EVIL, ratio=1e308)}] * 8)
+        }
+    },
     "a hundred families": {"families": {f"f{n}": family() for n in range(100)}},
     "a failure": "cannot read " + "w" * 300,
 }
@@ -119,7 +134,7 @@ async def test_the_screen_withstands(scored: Console, words: str) -> None:
         for size in SIZES:
             await pilot.resize_terminal(*size)
             await type_keys(app, "x", "v", "V", "down", "end", "pageup", "home", "y")
-            await type_keys(app, "i", "escape", "w", "escape", "x")
+            await type_keys(app, "i", "escape", "w", "escape", "x", "x", "x")
         await pilot.resize_terminal(80, 24)
         assert app.screen is screen
 

@@ -13,7 +13,12 @@ from .samples_view import family_lines, probe_lines
 
 
 def report(
-    place: Place, run: str, family: str | None, counts: tuple[int, int, int, int], as_json: bool
+    place: Place,
+    run: str,
+    family: str | None,
+    counts: tuple[int, int, int, int],
+    positions: bool,
+    as_json: bool,
 ) -> None:
     """Print the samples of a run. Raises CommandError."""
     from sessions.samples import Counts, Samples
@@ -28,7 +33,9 @@ def report(
         except EvaluationError as error:
             raise CommandError(Exit.UNABLE, str(error), found.folder) from error
     families = _chosen(document["families"], family)
-    lines = [line.plain for name, one in families.items() for line in family_lines(name, one)]
+    lines = [
+        line.plain for name, one in families.items() for line in family_lines(name, one, positions)
+    ]
     rule = document.get("rule")
     emit(as_json, {"run": found.id, "families": families, "rule": rule}, lines)
     if not as_json:
