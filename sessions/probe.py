@@ -32,6 +32,7 @@ class Probe:
         environment = {**python_environment(), **dict.fromkeys(THREAD_VARIABLES, "1")}
         self._lock = threading.Lock()
         self._ready = False
+        self._words = "the reward model's process has ended"
         try:
             self._child = subprocess.Popen(
                 command,
@@ -78,9 +79,9 @@ class Probe:
             self._child.wait(2)
             assert self._child.stderr is not None
             said = self._child.stderr.read().strip().splitlines()
-            if said:
-                return said[-1].removeprefix("error: ")[:300]
-        return "the reward model's process has ended"
+            if said:  # there is nothing more to read the next time
+                self._words = said[-1].removeprefix("error: ")[:300]
+        return self._words
 
     def close(self) -> None:
         """End the child and wait for its end."""
@@ -111,5 +112,5 @@ def wrong_in(prompt: str, response: str) -> str:
     if foreign:
         return f"response: {foreign[0]!r:.40} is no token{nearest(foreign[0], CONTENT)}"
     if len(tokens) != RESP_LEN:
-        return f"response: {len(tokens)} tokens of {RESP_LEN}"
+        return f"response: {len(tokens)} of {RESP_LEN} tokens"
     return ""

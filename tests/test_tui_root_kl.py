@@ -70,7 +70,7 @@ def test_points_come_in_order_of_their_root_and_what_is_no_number_is_none() -> N
 def test_the_table_says_what_is_missing() -> None:
     lacking = [("a step-1", Path("a"))] * 3
     lines = table_lines(Found({OVERALL: {RUN: []}}, {}, lacking), OVERALL, {}, 7, 100)
-    assert "3 checkpoints are not evaluated (e)" in lines[0]
+    assert "3 checkpoints not evaluated (e)" in lines[0]
     assert "7 log rows left out: KL negative or not finite" in lines[0]
     assert table_lines(Found(failure="no torch"), OVERALL, {}, 0, 80) == ["not evaluated: no torch"]
 
@@ -132,7 +132,7 @@ def test_what_is_not_evaluated_is_named(checkpoints: Console) -> None:
     done = checkpoints.run("--read-only", "frontier", RUN, "--json")
     found = json.loads(done.stdout)
     assert len(found["not_evaluated"]) == 2 and checkpoints.evaluated() == 0
-    assert "2 checkpoints are not evaluated" in done.stderr
+    assert "2 checkpoints not evaluated" in done.stderr
     assert not (checkpoints.place / "cache").exists()
     failed = checkpoints.run("frontier", RUN, "--evaluate", "1", EVALUATE_MODE="fail")
     assert failed.returncode == 0 and "weights of another shape" in failed.stderr

@@ -393,6 +393,15 @@ def test_close_ends_an_ask_that_waits(console: Console, children: list[int]) -> 
     assert not thread.is_alive() and failures and gone(children[0])
 
 
+def test_why_a_child_ended_is_told_again(console: Console, children: list[int]) -> None:
+    mode(console, "fails")
+    probe = Probe(Task(console.task))
+    for _ in range(2):
+        with pytest.raises(SessionError, match="weights of another shape"):
+            probe.ask(PROMPT, RESPONSE)
+    probe.close()
+
+
 @pytest.mark.parametrize(
     ("prompt", "response", "said"),
     [
@@ -400,7 +409,7 @@ def test_close_ends_an_ask_that_waits(console: Console, children: list[int]) -> 
         ("dnue v0 v1 v2 v3", RESPONSE, "dune"),
         ("dune v0 v1 v2", RESPONSE, "has 3 values"),
         ("dune v0 v1 v2 v8", RESPONSE, "v8"),
-        (PROMPT, "pa", "1 tokens of 8"),
+        (PROMPT, "pa", "1 of 8 tokens"),
         (PROMPT, RESPONSE + " zz", "'zz' is no token"),
         (PROMPT, RESPONSE, ""),
         ("<dune> v0 v1 v2 v3 <sep>", RESPONSE, ""),

@@ -14,7 +14,7 @@ from .curves import OVERALL
 from .exits import CommandError, Exit
 from .measuring import reporting
 from .place import Place
-from .render import clean
+from .render import clean, number_of
 from .root_kl import Found, Point, csv_text, gather, table_lines
 
 SCOPES = (OVERALL, *FAMILIES)
@@ -48,7 +48,7 @@ def report(place: Place, asked: Asked, form: str) -> None:
     else:
         emit(form == "json", _document(found, folders), _lines(found, tuple(folders)))
     if found.lacking:
-        narrate(f"note: {len(found.lacking)} checkpoints are not evaluated: --evaluate N")
+        narrate(f"note: {number_of(len(found.lacking), 'checkpoint')} not evaluated: --evaluate N")
 
 
 def _evaluate(place: Place, lacking: Sequence[tuple[str, Path]]) -> None:

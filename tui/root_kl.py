@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .curves import OVERALL, Curve
 from .plotting import Series
-from .render import NONE, clean, figure, fit, with_error
+from .render import NONE, clean, figure, fit, number_of, with_error
 from .table import layout, to_csv
 
 if TYPE_CHECKING:
@@ -141,9 +141,10 @@ def table_lines(
     rows += [["reference", *_cells(point)] for point in (found.best.get(scope) or [])[-best:]]
     lines = layout(rows, max(20, room - 3), texts=(1,))
     if found.lacking:
-        lines[0] += f"   {len(found.lacking)} checkpoints are not evaluated (e)"
+        lines[0] += f"   {number_of(len(found.lacking), 'checkpoint')} not evaluated (e)"
     if left_out:
-        lines[0] += f"   {left_out} log rows left out: KL negative or not finite"
+        rows_out = number_of(left_out, "log row")
+        lines[0] += f"   {rows_out} left out: KL negative or not finite"
     return lines
 
 

@@ -1,12 +1,12 @@
 """What `samples` and `probe` print."""
 
 import sys
-from typing import Any
 
 from sessions.evaluation_child import EvaluationError
 
 from .acting import acting, emit, find, narrate
 from .exits import CommandError, Exit
+from .families import only
 from .place import Place
 from .render import clean
 from .samples_view import family_lines, probe_lines
@@ -32,7 +32,7 @@ def report(
             document = made.document(found.folder, Counts(*counts), lambda done, total: None)
         except EvaluationError as error:
             raise CommandError(Exit.UNABLE, str(error), found.folder) from error
-    families = _chosen(document["families"], family)
+    families = only(document["families"], family)
     lines = [
         line.plain for name, one in families.items() for line in family_lines(name, one, positions)
     ]
@@ -41,15 +41,6 @@ def report(
     if not as_json:
         sys.stdout.flush()
         narrate("score: raw reward-model score; KL: per-sequence k1, nats; [x]: see --help")
-
-
-def _chosen(families: dict[str, Any], wanted: str | None) -> dict[str, Any]:
-    if wanted is None:
-        return families
-    if wanted not in families:
-        known = clean(", ".join(families))
-        raise CommandError(Exit.USAGE, f"no family {wanted!r:.40}: there are {known}")
-    return {wanted: families[wanted]}
 
 
 def probe_report(place: Place, prompt: str, response: str, run: str | None, as_json: bool) -> None:

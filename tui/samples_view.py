@@ -13,7 +13,11 @@ ABOUT = [
     ("score", "raw reward-model score of the response"),
     ("KL", "per-sequence k1 estimate to the reference, nats: log pi - log pi_ref of the response"),
     ("n", "responses sampled at temperature 1: 500 prompts a family, 4 samples each, seed 0"),
-    ("xN", "a response that was sampled N times for its prompt is shown once"),
+    (
+        "xN",
+        "a response that was sampled N times for its prompt is shown once; distinct: prompt and",
+    ),
+    ("", "response together"),
     ("marked", "tokens whose share is at least 1.5 times the reference's on the same prompts, the"),
     ("", "lower end of the ratio's interval above 1"),
     ("interval", "95 % jointly for the 24 tokens of a family (Bonferroni), over prompts, so that"),

@@ -17,7 +17,7 @@ from ..grade_desk import Desk
 from ..grade_detail import detail_lines, grading_lines
 from ..grading import GRADE, SUBMISSION, Item, items, stamp
 from ..messages import FolderCompared, GradesRead, ShelfChanged
-from ..render import clean
+from ..render import clean, number_of
 from ..state import State
 from ..widgets.grade_list import GradeList
 from ..widgets.scroll_lines import ScrollLines
@@ -134,11 +134,14 @@ class GradePane(GradeActions):
         """Counts, marks, and what goes on."""
         shelf = self._shelf or Shelf()
         live = [one for one in shelf.gradings if one.state in ("queued", "starting", "running")]
-        parts = [f"{len(shelf.submissions)} submissions  {len(shelf.kept)} grades"]
+        parts = [number_of(len(shelf.submissions), "submission")]
+        parts += [number_of(len(shelf.kept), "grade")]
         parts += [f"{len(live)} being graded"] if live else []
         parts += [f"{len(self._marks)} marked"] if self._marks else []
         parts += (
-            [f"{self.detail.more} more lines below"] if self._zoomed and self.detail.more else []
+            [f"{number_of(self.detail.more, 'more line')} below"]
+            if self._zoomed and self.detail.more
+            else []
         )
         return "  ".join(parts)
 

@@ -23,7 +23,7 @@ from .pane import Shell
 if TYPE_CHECKING:
     from sessions.probe import Probe
 
-HINT = "adds: the score minus its mean over the 23 other tokens there   tab other line   esc closes"
+HINT = "adds: less the mean of its 23 swaps   tab other line   esc closes"
 
 
 class ProbeScreen(ModalScreen[None]):

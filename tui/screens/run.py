@@ -146,7 +146,8 @@ class RunPane(RunActions, RootView):
 
     def _legend(self, shown: Sequence[str]) -> None:
         facts, readout = self.query_one("#facts", Lines), self.query_one("#readout", Lines)
-        facts.show([facts_line(self.state, shown[0])] if shown else [Text(NOTHING_OPEN)])
+        room = self.app.size.width - 2
+        facts.show([facts_line(self.state, shown[0], room)] if shown else [Text(NOTHING_OPEN)])
         if self._root.on and shown:
             self._root.look(shown)
             told = self._root.lines(shown, self.panels()[0][1], self.app.size, self.look)

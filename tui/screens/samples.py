@@ -1,6 +1,7 @@
 """What a run says: its highest, lowest and random responses per family, beside the reference."""
 
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -10,6 +11,7 @@ from textual.screen import Screen
 
 from rlhf.runlog import dumps
 
+from ..bars import key_hints
 from ..messages import SamplesFound, SamplesSaid
 from ..render import clean
 from ..samples_view import (
@@ -33,6 +35,7 @@ from .pane import Shell
 from .probe import ProbeScreen
 
 VIEWS = (*KINDS, POSITIONS)
+KEYS = ("esc back", "tab view", "v family", "p probe", "i explain", "w write", "y copy")
 
 
 class SamplesScreen(Screen[None]):
@@ -76,8 +79,6 @@ class SamplesScreen(Screen[None]):
     def on_mount(self) -> None:
         """Read them in a worker; what has no scores is sampled first."""
         self.query_one(Rows).focus()
-        hint = "v family  tab view  p probe  i explain  y copy  w write  esc back"
-        self.query_one("#samples-hint", Lines).show([Text(f" {hint}")])
         place, folder, cancel = self.shell.place, self._folder, self._cancel
 
         def say(text: str) -> None:
@@ -129,9 +130,29 @@ class SamplesScreen(Screen[None]):
         views = " ".join(f"[{v}]" if n == self._view else v for n, v in enumerate(VIEWS))
         head = Text(f" {clean(self._run)}   {clean(name or '')}   {views}", style="bold")
         self.query_one("#samples-head", Lines).show([head])
-        said = f"{counted(one)}; {tokens_line(one)}" if one else ""
-        self.query_one("#samples-tokens", Lines).show([Text(f" {said}")])
+        self._show_tokens(one)
+        self._hint()
         self.query_one(Rows).show(*self._table(one), self._said)
+
+    def _show_tokens(self, one: dict[str, Any]) -> None:
+        """How many responses and which tokens are favoured, on one line or on some."""
+        room = max(20, self.app.size.width - 2)
+        said = f"{counted(one)}; {tokens_line(one)}" if one else ""
+        if len(said) > room:
+            told = [counted(one), *wrap(tokens_line(one), room, max_lines=2, placeholder=" …")]
+        else:
+            told = [said]
+        tokens = self.query_one("#samples-tokens", Lines)
+        tokens.styles.height = len(told)
+        tokens.show([Text(f" {line}") for line in told])
+
+    def _hint(self, *said: str) -> None:
+        hint = key_hints((*said, *KEYS), self.app.size.width)
+        self.query_one("#samples-hint", Lines).show([Text(hint)])
+
+    def on_resize(self) -> None:
+        """Another width has room for other lines."""
+        self.call_after_refresh(self._show)
 
     def _table(self, one: dict[str, Any]) -> tuple[str, list[tuple[str, str | Text]]]:
         """Heading and lines of the view."""
@@ -160,6 +181,7 @@ class SamplesScreen(Screen[None]):
 
     def action_move(self, by: int) -> None:
         self.query_one(Rows).move(by)
+        self._hint()
 
     def action_leave(self) -> None:
         self._cancel.set()
@@ -176,7 +198,7 @@ class SamplesScreen(Screen[None]):
     def action_copy(self) -> None:
         if self.current is not None:
             self.app.copy_to_clipboard(dumps(self.current))
-            self.query_one("#samples-hint", Lines).show([Text(" copied")])
+            self._hint("copied")
 
     async def action_write(self) -> None:
         text = dumps({"format": 1, "run": self._run, **self._document}, indent=1)
