@@ -273,7 +273,3 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
     def _end(self, code: int) -> None:
         self.background.end()
         self.exit(code)
-
-    def on_unmount(self) -> None:
-        """However it ends, nothing goes on beside it."""
-        self.background.end()
