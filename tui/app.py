@@ -2,7 +2,6 @@
 
 import gc
 import time
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -211,7 +210,12 @@ class ConsoleApp(ActingApp, PanedApp, DressedApp, PaletteApp, OneKeyApp):
         if not self.place.read_only:
             rules = self.state.watch.alerts.rules
             wanted = (self.place.view, list(self.state.columns), self._kept_look, rules)
-            self.work("prefer", partial(save, *wanted))
+
+            def keep() -> None:
+                if failure := save(*wanted):
+                    self.background.notice(failure)
+
+            self.work("prefer", keep)
 
     # -- what keys do ----------------------------------------------------------------------
 
