@@ -6,29 +6,36 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from rlhf.config import TASK_PREFIX
 from rlhf.vocab import CONTENT, FAMILIES, N_ATTR, N_VAL, RESP_LEN, nearest
 
 from .child import THREAD_VARIABLES
 from .errors import SessionError
+from .reward_model import reward_model
 from .supervise import python_environment
 from .task import Task
 
 
 class Probe:
-    """One child over one reward model. `ask` blocks; `close` ends it, whatever it is doing."""
+    """One child over one reward model. `ask` blocks; `close` ends it, whatever it is doing.
 
-    def __init__(self, task: Task) -> None:
+    `reward_model` says which: that of the run in `run`, if one is given and it is there.
+    """
+
+    def __init__(self, task: Task, run: Path | None = None) -> None:
+        self.reward_model = reward_model(task, run)
         command = [sys.executable, "-P", "-m", "rlhf.analysis.probe"]
-        command += ["--reward-model", str(task.reward_model.absolute())]
+        command += ["--reward-model", str(self.reward_model.folder)]
         environment = {**python_environment(), **dict.fromkeys(THREAD_VARIABLES, "1")}
         self._lock = threading.Lock()
         self._ready = False
         try:
             self._child = subprocess.Popen(
                 command,
-                env={**environment, "TASK": str(task.root.absolute())},
+                env={**environment, "TASK": TASK_PREFIX},  # the path above is not to be moved
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

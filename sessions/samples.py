@@ -17,6 +17,8 @@ from .runfiles import read_object
 from .scores import ScoreFiles
 from .task import Task
 
+MADE_BY = 2  # goes up when the same files would give another document
+
 
 class Counts(NamedTuple):
     """How many responses of each kind, and the seed of the random ones."""
@@ -55,7 +57,7 @@ class Samples:
         own, ground = self.scores.stored(policy_dir), self.scores.stored(self.scores.reference)
         if own is None or ground is None:
             raise SessionError(f"{policy_dir} changed while it was sampled: try again")
-        parts = [1, *counts, self.scores.hashes.of(own), self.scores.hashes.of(ground)]
+        parts = [MADE_BY, *counts, self.scores.hashes.of(own), self.scores.hashes.of(ground)]
         name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
         kept = self._folder / f"{name}.json"
         found = read_object(kept, [])

@@ -196,7 +196,9 @@ class SamplesFound(Message):
 
 @dataclass
 class ProbeStarted(Message):
-    """The child that answers probes is there."""
+    """The child that answers probes is there, with this reward model."""
+
+    said: str
 
 
 @dataclass

@@ -13,7 +13,12 @@ from .samples_view import family_lines, probe_lines
 
 
 def report(
-    place: Place, run: str, family: str | None, counts: tuple[int, int, int, int], as_json: bool
+    place: Place,
+    run: str,
+    family: str | None,
+    counts: tuple[int, int, int, int],
+    positions: bool,
+    as_json: bool,
 ) -> None:
     """Print the samples of a run. Raises CommandError."""
     from sessions.samples import Counts, Samples
@@ -28,7 +33,9 @@ def report(
         except EvaluationError as error:
             raise CommandError(Exit.UNABLE, str(error), found.folder) from error
     families = _chosen(document["families"], family)
-    lines = [line.plain for name, one in families.items() for line in family_lines(name, one)]
+    lines = [
+        line.plain for name, one in families.items() for line in family_lines(name, one, positions)
+    ]
     rule = document.get("rule")
     emit(as_json, {"run": found.id, "families": families, "rule": rule}, lines)
     if not as_json:
@@ -45,18 +52,23 @@ def _chosen(families: dict[str, Any], wanted: str | None) -> dict[str, Any]:
     return {wanted: families[wanted]}
 
 
-def probe_report(place: Place, prompt: str, response: str, as_json: bool) -> None:
-    """Print what the reward model says to a response. Raises CommandError."""
+def probe_report(place: Place, prompt: str, response: str, run: str | None, as_json: bool) -> None:
+    """Print what a reward model, the run's if one is named, says to a response.
+
+    Raises CommandError.
+    """
     from sessions.probe import Probe, wrong_in
 
     if wrong := wrong_in(prompt, response):
         raise CommandError(Exit.USAGE, wrong)
     with acting(place, changes=False):
-        child = Probe(place.checked_task())
+        folder = None if run is None else find(place, run).folder
+        child = Probe(place.checked_task(), folder)
         try:
             answer = child.ask(prompt, response)
         finally:
             child.close()
-    rm = str(place.checked_task().reward_model.absolute())
-    document = {"prompt": prompt, "response": response, "reward_model": rm, **answer}
-    emit(as_json, document, [f"reward model {rm}", *probe_lines(answer)])
+    rm = child.reward_model
+    about = {"reward_model": str(rm.folder), "reward_model_of": rm.of, "reward_model_is": rm.said}
+    lines = [clean(f"{rm.said}: {rm.folder}"), *probe_lines(answer)]
+    emit(as_json, {"prompt": prompt, "response": response, **about, **answer}, lines)
