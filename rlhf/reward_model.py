@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from . import checkpoint
 from .kernels import Linear, full_mask
-from .model import Trunk
+from .transformer import Trunk
 from .vocab import SEQ_LEN, TOKENS
 
 WEIGHTS = "rm.safetensors"

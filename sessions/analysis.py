@@ -2,15 +2,13 @@
 
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from .child import THREAD_VARIABLES
 from .errors import InputError, SessionError
-from .evaluation_child import EvaluationError, run_child
+from .evaluation_child import EvaluationError, run_child, scratch_folder
 from .runfiles import read_object
 
 INVALID = 3  # the child's exit code for a file that does not hold what it must
@@ -22,10 +20,10 @@ def analyse(
     """What `python -m rlhf.analysis.MODULE WORDS --out FILE` writes.
 
     Raises InputError for a file that cannot be used, SessionError if the child fails,
-    EvaluationError if it is cancelled.
+    EvaluationError if it is cancelled or has no room.
     """
-    with tempfile.TemporaryDirectory(prefix="rlhf-tui-") as scratch:
-        out = Path(scratch) / "out.json"
+    with scratch_folder() as scratch:
+        out = scratch / "out.json"
         command = [sys.executable, "-P", "-m", f"rlhf.analysis.{module}", "--out", str(out)]
         environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")}
         try:

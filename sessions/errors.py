@@ -43,6 +43,7 @@ class AnswerNo(SessionError):
     exit_code = 1
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _FIXES = {
     errno.ENOSPC: "free some space (rlhf-tui prune) and try again",
     errno.EDQUOT: "free some of your quota (rlhf-tui prune) and try again",
@@ -50,6 +51,11 @@ _FIXES = {
     errno.EACCES: "choose a workspace that can be written: --workspace DIR",
     errno.EPERM: "choose a workspace that can be written: --workspace DIR",
 }
+
+
+def no_room(error: SessionError) -> bool:
+    """Whether it could not be written because the disk, or one's part of it, is full."""
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in _NO_ROOM
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -33,6 +34,17 @@ class Sampling(NamedTuple):
     per_family: int  # the first prompts of each family
     n: int  # samples a prompt
     seed: int
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A temporary folder for what a child writes. Raises EvaluationError if there is no room."""
+    try:
+        scratch = tempfile.TemporaryDirectory(prefix="rlhf-tui-")
+    except OSError as error:
+        raise EvaluationError(f"no temporary folder can be made: {error.strerror}") from error
+    with scratch as name:
+        yield Path(name)
 
 
 def sampling_command(

@@ -6,7 +6,6 @@ a number of samples; its key is the hash of all of them, so nothing stale is eve
 
 import hashlib
 import json
-import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,12 +15,14 @@ from typing import Any
 from rlhf.runlog import write_json
 from rlhf.vocab import FAMILIES
 
+from .errors import SessionError, writing
 from .evaluation_child import (
     EvaluationError,
     Progress,
     Sampling,
     run_child,
     sampling_command,
+    scratch_folder,
     task_environment,
 )
 from .paths import EVAL_DIR, Workspace
@@ -130,8 +131,8 @@ class Evaluations:
             name = f"{self.key(policy_dir)}.json"
         except OSError as error:
             raise EvaluationError(f"cannot read {error.filename}: {error.strerror}") from error
-        with tempfile.TemporaryDirectory(prefix="rlhf-tui-") as scratch:
-            out = Path(scratch) / name
+        with scratch_folder() as scratch:
+            out = scratch / name
             command = sampling_command("rlhf.evaluate", self.task, policy_dir, HOW, out)
             run_child(command, task_environment(self.task), progress, cancel)
             found = read_object(out, [])
@@ -141,12 +142,17 @@ class Evaluations:
         return found
 
     def _keep(self, policy_dir: Path, name: str, found: Evaluation) -> None:
+        failures = []
         for folder in (self.folders(policy_dir)[0], self.workspace.evaluations):
-            with suppress(OSError):
-                folder.mkdir(parents=True, exist_ok=True)
-                write_json(folder / name, found)
-                break
-        self.hashes.save()
+            try:
+                with writing(folder):
+                    folder.mkdir(parents=True, exist_ok=True)
+                    write_json(folder / name, found)
+                self.hashes.save()
+                return
+            except SessionError as error:
+                failures.append(f"{error} ({error.fix})")
+        raise EvaluationError(failures[-1])
 
 
 def _is_whole(found: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from rlhf.runlog import DONE_NAME, write_json
 from .errors import UsageError, writing
 from .evidence import judge
 from .paths import GRADE_RECORD, OUTPUT_LOG, RUN_RECORD, Workspace
-from .runfiles import read_object, text
+from .runfiles import mtime, read_object, text
 
 KIND = "grade"
 SOURCE_NAME = "source.json"  # beside a kept grade: the folder that was graded
@@ -24,6 +24,7 @@ TAIL_BYTES = 1 << 14
 MOST_OUTPUTS = 32
 
 Document = dict[str, Any]
+Stamp = tuple[float | None, float | None]  # when record and receipt were written
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Watch:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._graded: set[str] = set()  # jobs that led to a grade or are none of ours
-        self._ended: dict[str, Grading] = {}
+        self._ended: dict[str, tuple[Stamp, Grading]] = {}
         self._kept: tuple[Kept, ...] = ()
         self._stamp = -1
 
@@ -84,21 +85,28 @@ class Watch:
         found = []
         for name in _names(self._workspace.jobs):
             if name not in self._graded:
-                grading = self._ended.get(name) or self._grading(name)
+                grading = self._known(name)
                 found += [grading] if grading else []
         return tuple(sorted(found, key=lambda one: one.created or "", reverse=True))
 
-    def _grading(self, name: str) -> Grading | None:
+    def _known(self, name: str) -> Grading | None:
+        """The grading; one that ended is read again when its record or receipt is another."""
         folder = self._workspace.jobs / name
+        stamp = mtime(folder / RUN_RECORD), mtime(folder / DONE_NAME)
+        if name in self._ended and self._ended[name][0] == stamp:
+            return self._ended[name][1]
+        grading = self._grading(folder)
+        if grading is not None and grading.state in ("failed", "stopped", "lost"):
+            self._ended[name] = stamp, grading
+        return grading
+
+    def _grading(self, folder: Path) -> Grading | None:
         record = read_object(folder / RUN_RECORD, [])
         if record is None or record.get("kind") != KIND or (folder / GRADE_RECORD).exists():
             if record is not None:
-                self._graded.add(name)
+                self._graded.add(folder.name)
             return None
-        grading = _grading_of(folder, record)
-        if grading.state in ("failed", "stopped", "lost"):
-            self._ended[name] = grading
-        return grading
+        return _grading_of(folder, record)
 
 
 def _grading_of(folder: Path, record: Document) -> Grading:

@@ -1,5 +1,6 @@
 """What people say about runs: notes, tags, decisions. One append-only file a run, in W/meta."""
 
+import errno
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -65,7 +66,11 @@ def append(workspace: Workspace, identifier: str, kind: str, **fields: Any) -> d
             # a row that a crash cut short must not swallow this one
             size = os.fstat(handle).st_size
             torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-            os.write(handle, b"\n" * torn + json.dumps(row).encode() + b"\n")
+            data = b"\n" * torn + json.dumps(row).encode() + b"\n"
+            written = os.write(handle, data)
+            if written < len(data):  # a disk that fills up takes what fits, and says nothing
+                os.ftruncate(handle, os.lseek(handle, 0, os.SEEK_CUR) - written)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(handle)
         finally:
             os.close(handle)

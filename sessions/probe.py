@@ -76,7 +76,7 @@ class Probe:
     def _last_words(self) -> str:
         """Why there is no child to answer."""
         with suppress(OSError, ValueError, subprocess.TimeoutExpired):
-            self._child.wait(2)
+            self._child.wait(30)  # it is ending: its output is closed
             assert self._child.stderr is not None
             said = self._child.stderr.read().strip().splitlines()
             if said:  # there is nothing more to read the next time

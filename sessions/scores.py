@@ -4,9 +4,11 @@ A score file belongs to a checkpoint, the reference, the reward model, the promp
 sampling; its key is the hash of all of them. It is 2 MB of JSONL, so it lies in the user's cache.
 """
 
+import errno
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 import threading
 from pathlib import Path
@@ -31,6 +33,7 @@ from .task import Task
 PER_FAMILY = 500  # prompts a family, the first of prompts_train
 SAMPLES = 4  # a prompt
 SEED = 0
+ROOM = 1 << 22  # bytes that must be free: a file takes half of it
 HOW = Sampling(PER_FAMILY, SAMPLES, SEED)
 
 
@@ -83,6 +86,8 @@ class ScoreFiles:
         path = self._path(key)
         with writing(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
+            if shutil.disk_usage(path.parent).free < ROOM:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             scratch = tempfile.TemporaryDirectory(prefix=".measuring-", dir=path.parent)
         with scratch as folder:
             out = Path(folder) / "scores.jsonl"

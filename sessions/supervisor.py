@@ -17,10 +17,11 @@ from pathlib import Path
 from . import queue
 from .afterwards import next_check
 from .child import environment
-from .errors import SessionError
+from .ending import keep_ending
+from .errors import SessionError, no_room
 from .identity import Process, alive, parse
 from .paths import Workspace
-from .record import Record, load, locked, now, update
+from .record import Record, load, locked, now
 from .supervise import python_environment, take_lock
 
 TICK_S = 0.2
@@ -44,6 +45,7 @@ class Slot:
     child: subprocess.Popen[bytes] | None
     folder: Path
     attempt: int = 0  # 0: adopted, or a check after the run
+    full: bool = False  # how it ended could not be kept: the disk was full
 
 
 @dataclass
@@ -110,23 +112,19 @@ class Supervisor:
             record = _load(slot.folder)
             if record is not None and _lives(record):
                 return
-        elif slot.child.poll() is None:
+        elif slot.child.poll() is None or not self._kept(slot, slot.child):
             return
-        elif slot.attempt:
-            self._ended(slot.folder, slot.child, slot.attempt)
         del self.slots[identifier]
 
-    def _ended(self, folder: Path, child: subprocess.Popen[bytes], attempt: int) -> None:
-        def keep(record: Record) -> bool | None:
-            process = parse(record["process"])
-            if record["attempt"] != attempt or process is None or process.pid != child.pid:
-                return False
-            record["exit"] = _exit(child.returncode)
-            return None
-
-        with suppress(SessionError):
-            if update(folder, keep) is None:
-                self._postpone(folder.name)
+    def _kept(self, slot: Slot, child: subprocess.Popen[bytes]) -> bool:
+        """Keep how an attempt ended; False while the disk is too full for that."""
+        try:
+            if slot.attempt and not keep_ending(slot.folder, slot.attempt, child, slot.full):
+                self._postpone(slot.folder.name)
+        except SessionError as error:
+            slot.full = no_room(error)
+            return not slot.full
+        return True
 
     def _postpone(self, identifier: str) -> None:
         retry = self.retries.setdefault(identifier, Retry())
@@ -201,11 +199,6 @@ def _lives(record: Record) -> bool | None:
     """Whether the record's process runs; None if it is another host's."""
     process: Process | None = parse(record["process"])
     return False if process is None else alive(process)
-
-
-def _exit(code: int) -> dict[str, int | str | None]:
-    number = -code if code < 0 else None
-    return {"code": None if code < 0 else code, "signal": number, "at": now()}
 
 
 def supervise(workspace: Workspace) -> None:

@@ -1,5 +1,6 @@
 """Actions of the dashboard: the command in a child that outlives it, its answer told once."""
 
+import asyncio
 import json
 import threading
 import time
@@ -7,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from synthetic import Console
+from textual.css.query import NoMatches
 
+from tui.acting_app import GONE
 from tui.app import ConsoleApp
 from tui.performing import Outcome, command_line, perform
 from tui.place import Place
@@ -96,3 +99,45 @@ async def test_workers_that_do_not_come_back_keep_no_other_from_its_work(console
             await _until(pilot, done.is_set)
         finally:
             blocked.set()
+
+
+@pytest.mark.parametrize("late", ["renew", "say", "pane", "open_run", "listed"])
+async def test_what_is_found_while_the_screen_is_taken_down_is_no_failure(
+    console: Console, late: str
+) -> None:
+    app = ConsoleApp(place_of(console), "dark")
+    calls = {
+        "renew": app.renew,
+        "say": lambda: app.say("found"),
+        "pane": lambda: app.pane.update(),
+        "open_run": lambda: app.open_run("kl05-s800", "tails"),
+        "listed": lambda: app.await_run("kl05-s800", None),
+    }
+    met: list[Exception] = []
+
+    async def in_a_pane_that_outlives_the_others() -> None:
+        while app.screen_stack and app.screen_stack[0].query("#tabs"):
+            await asyncio.sleep(0.01)
+        try:
+            result = calls[late]()
+            if result is not None:
+                await result
+        except Exception as error:
+            met.append(error)
+            raise
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await _until(pilot, lambda: "kl05-s800" in app.state.runs)
+        app.pane.call_later(in_a_pane_that_outlives_the_others)
+    assert app.return_code in (None, 0)
+    assert all(isinstance(error, GONE) for error in met)
+
+
+async def test_a_handler_that_fails_while_the_screen_is_there_is_a_failure(
+    console: Console,
+) -> None:
+    app = ConsoleApp(place_of(console), "dark")
+    with pytest.raises(NoMatches):
+        async with app.run_test(size=(80, 24)) as pilot:
+            app.pane.call_later(lambda: app.query_one("#nowhere"))
+            await pilot.pause(0.5)

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from textual.app import App
+from textual.app import App, ScreenStackError
+from textual.css.query import NoMatches
+from textual.dom import NoScreen
 from textual.worker import Worker, WorkerState
 
 from .background import Background, Done, Work
@@ -15,6 +17,7 @@ from .place import Place
 from .render import clean
 from .screens.dialogs import Reader, labelled
 
+GONE = (NoMatches, NoScreen, ScreenStackError)  # what a handler meets when the screen is gone
 WORKERS = 64  # at once; lists, logs and jobs are watched by some of them as long as it runs
 
 
@@ -23,6 +26,7 @@ class ActingApp(App[int]):
 
     place: Place
     background: Background
+    _over = False
 
     def say(self, text: str) -> None:
         """Say something in the status line."""
@@ -32,6 +36,16 @@ class ActingApp(App[int]):
         """Have threads for every worker: by default there are few, and some never come back."""
         threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="worker")
         asyncio.get_running_loop().set_default_executor(threads)
+
+    async def _shutdown(self) -> None:
+        self._over = True
+        self.background.end()
+        await super()._shutdown()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """What workers still found while the screen is taken down need not be shown any more."""
+        if not (self._over and isinstance(error, GONE)):
+            super()._handle_exception(error)
 
     def work(self, group: str, work: Work) -> None:
         """Do it in a thread worker; what it raises is told in a dialog that names its log."""

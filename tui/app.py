@@ -2,10 +2,8 @@
 
 import gc
 import time
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
@@ -34,6 +32,7 @@ from .messages import (
 )
 from .one_key import OneKeyApp
 from .palette_app import PaletteApp
+from .paned_app import PanedApp
 from .panes import PANES
 from .preferences import load, save
 from .screens.pane import Pane
@@ -47,10 +46,9 @@ if TYPE_CHECKING:
 
 NOTICE_S = 6.0
 AGES_S = 20.0  # between looks at whether an age reads differently
-SHORT = 16  # lines below which captions give way to rows
 
 
-class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
+class ConsoleApp(ActingApp, PanedApp, DressedApp, PaletteApp, OneKeyApp):
     """The dashboard over one task and workspace."""
 
     CSS_PATH = "app.tcss"
@@ -74,7 +72,6 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
         self.background = Background(place, self.post_message, self.work)
         self._notice: tuple[str, float] = ("", 0.0)
         self.desk = MeasureDesk(self.state, self.background, place.read_only)
-        self._current = PANES[0].name
         self._awaited: dict[str, str | None] = {}
 
     # -- shell -----------------------------------------------------------------------------
@@ -83,14 +80,8 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
         """Tabs, the panes (one shown), a status line."""
         yield Lines(id="tabs")
         with Container(id="panes"):
-            yield self._made(self._current)
+            yield self.made(self.current)
         yield Lines(id="status")
-
-    def _made(self, name: str) -> Pane:
-        kind = next(kind for kind in PANES if kind.name == name)
-        pane = kind.make(self.state, self.look, self)
-        pane.id = f"pane-{name}"
-        return pane
 
     def on_mount(self) -> None:
         """Dress, watch over the terminal, and start the workers."""
@@ -105,35 +96,7 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
         self.pane.focus_default()
         self.renew()
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Low windows keep their lines for rows."""
-        self.screen_stack[0].set_class(event.size.height < SHORT, "short")
-        self.renew()
-
-    @property
-    def pane(self) -> Pane:
-        """The pane that is shown."""
-        return self.screen_stack[0].query_one(f"#pane-{self._current}", Pane)
-
-    async def action_pane(self, name: str) -> None:
-        """Show another pane; it is made when it is first shown."""
-        if name != self._current:
-            self._open_under_cursor()
-            if not self.screen_stack[0].query(f"#pane-{name}"):
-                made = self._made(name)
-                made.display = False
-                # the pane before it is the current one until this one can be shown
-                await self.screen_stack[0].query_one("#panes").mount(made)
-            self.pane.display = False
-            self.pane.hidden()
-            self._current = name
-            self.pane.display = True
-            self.pane.shown()
-        self.pane.update()
-        self.pane.focus_default()
-        self.renew()
-
-    def _open_under_cursor(self) -> None:
+    def leaving(self) -> None:
         """Where no run is open yet, the panes show the one under the list's cursor."""
         row = self.query_one(RunsTable).cursor_row
         if self.state.open_run is None and row and row.runs[0]["id"] in self.state.runs:
@@ -147,11 +110,10 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
         title = f"{'read-only  ' if self.place.read_only else ''}task {where} "
         notice = self._notice[0] if time.monotonic() < self._notice[1] else ""
         said = notice or self.state.trouble or self.desk.text
-        base = self.screen_stack[0]
         jobs = in_short(self.state.watch, room)
-        tabs = tabs_line(PANES, self._current, title, room, jobs)
-        base.query_one("#tabs", Lines).show([tabs])
-        base.query_one("#status", Lines).show([status_line(said, self.pane.status(), room)])
+        tabs = tabs_line(PANES, self.current, title, room, jobs)
+        self.base.query_one("#tabs", Lines).show([tabs])
+        self.base.query_one("#status", Lines).show([status_line(said, self.pane.status(), room)])
 
     # -- messages --------------------------------------------------------------------------
 
@@ -193,7 +155,7 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
     def on_jobs_changed(self, message: JobsChanged) -> None:
         """Another line of jobs; only its pane and the bar show it."""
         self.state.watch.jobs, self.state.watch.paused = message.jobs, message.paused
-        if self._current == "jobs":
+        if self.current == "jobs":
             self.pane.update()
         self.renew()
 
@@ -201,7 +163,7 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
         """Rows arrived."""
         self.state.curves |= message.curves
         self.state.forget_curves()
-        if self._current != "runs":
+        if self.current != "runs":
             self.pane.update()
             self.renew()
 
@@ -248,7 +210,12 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
         if not self.place.read_only:
             rules = self.state.watch.alerts.rules
             wanted = (self.place.view, list(self.state.columns), self._kept_look, rules)
-            self.work("prefer", partial(save, *wanted))
+
+            def keep() -> None:
+                if failure := save(*wanted):
+                    self.background.notice(failure)
+
+            self.work("prefer", keep)
 
     # -- what keys do ----------------------------------------------------------------------
 
@@ -273,7 +240,3 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
     def _end(self, code: int) -> None:
         self.background.end()
         self.exit(code)
-
-    def on_unmount(self) -> None:
-        """However it ends, nothing goes on beside it."""
-        self.background.end()

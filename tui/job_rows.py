@@ -24,7 +24,7 @@ def job_text(job: "Progress", room: int) -> str:
     cells = [
         pad(clean(job.kind), 5),
         pad(clean(job.name), name_cells(room)),
-        pad(clean(job.state), 9),
+        pad(job.state, 9),
         progress_bar(done),
         pad(steps, 9, right=True),
         pad(figure(job.steps_per_s) if live else "-", 6, right=True),

@@ -5,12 +5,13 @@ an action neither stops nor breaks it.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import IO, TYPE_CHECKING, Any
 
 from .render import clean
 
@@ -55,7 +56,7 @@ def command_line(place: "Place", words: Sequence[str]) -> list[str]:
 def perform(place: "Place", words: Sequence[str]) -> Outcome:
     """Run the command to its end. For a worker thread; never raises for what the command does."""
     try:
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with _scratch() as out, _scratch() as err:
             child = subprocess.Popen(
                 command_line(place, words),
                 stdin=subprocess.DEVNULL,
@@ -66,9 +67,19 @@ def perform(place: "Place", words: Sequence[str]) -> Outcome:
             code = child.wait()
             out.seek(0)
             err.seek(0)
-            return _outcome(tuple(words), code, out.read(), err.read())
+            outcome = _outcome(tuple(words), code, out.read(), err.read())
+            # a long path would push the reason out of a line
+            inside = outcome.message.replace(f"{place.workspace.absolute()}{os.sep}", "")
+            return replace(outcome, message=inside)
     except OSError as error:
         return Outcome(tuple(words), 4, message=f"{words[0]} could not start: {error.strerror}")
+
+
+def _scratch() -> IO[bytes]:
+    """A file for what a command says: in memory where that can be, for the disk may be full."""
+    if sys.platform == "linux":
+        return open(os.memfd_create("outcome"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 def _outcome(words: tuple[str, ...], code: int, out: bytes, err: bytes) -> Outcome:

@@ -131,9 +131,13 @@ def read_configs(folders: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
 
 
 def write_text(path: Path, text: str) -> str:
-    """Write a file that is not there yet; what to say about it. Raises OSError."""
+    """Write a file that is not there yet, whole; what to say about it. Raises OSError."""
     path = path.expanduser()
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(text)
+    try:
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
     return f"written: {path}"

@@ -1,9 +1,9 @@
 """How the person wants the dashboard, kept with the workspace: columns, look, alert rules."""
 
-from contextlib import suppress
 from pathlib import Path
 
 from rlhf.runlog import write_json
+from sessions.errors import SessionError, writing
 from sessions.runfiles import read_object
 
 from .columns import COLUMNS, PINNED
@@ -23,8 +23,13 @@ def load(path: Path, state: State) -> str | None:
     return look if look in LOOKS else None
 
 
-def save(path: Path, columns: list[str], look: str | None, alerts: list[str]) -> None:
-    """Keep them; a workspace that cannot be written keeps nothing."""
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {"format": 1, "columns": columns, "look": look, "alerts": alerts})
+def save(path: Path, columns: list[str], look: str | None, alerts: list[str]) -> str:
+    """Keep them; what to say if that cannot be: they hold until the dashboard ends."""
+    try:
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, {"format": 1, "columns": columns, "look": look, "alerts": alerts})
+    except SessionError as error:
+        reason = str(error).replace(f"{path.parent}/", "")
+        return f"not kept for the next time: {reason} ({error.fix})"
+    return ""

@@ -74,7 +74,7 @@ def figure(value: Any) -> str:
         return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}inf"
     size = abs(value)
     if size >= 1e5:
-        return f"{float(value):.1e}" if size < 1e300 else _huge(value)
+        return f"{float(value):.1e}" if size < 1e99 else _huge(value)
     if size and size < 0.005:
         return f"{value:.0e}"
     return f"{value:.{decimals(value)}f}"
@@ -159,8 +159,8 @@ _ASCII = {
         "▲": "^", "▼": "v", "●": "*", "○": "o", "◆": "+", "■": "#", "✓": "v", "✗": "x", "→": ">",
         "▏": "|", "▎": "|", "▍": "|", "▌": "|", "▐": "|", "▔": "-", "▁": "_", "▄": "_", "▀": "-",
         "▂": "_", "▃": "_", "▅": "#", "▆": "#", "▇": "#",
-        "╭": "+", "╮": "+", "╰": "+", "╯": "+", "╶": "-", "╴": "-", "┊": ":", "╌": "-", "◌": "o",
-        "≠": "!",
+        "╭": "+", "╮": "+", "╰": "+", "╯": "+", "╶": "-", "╴": "-", "┊": ":", "╌": "-", "◌": ".",
+        "≠": "!", "▶": ">", "▸": ">", "‖": "=",
     }.items()
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ..deciding import evidence_lines
+from ..fields import Run
 from ..performing import Outcome
 from ..render import clean
 from .pane import Pane, Shell
@@ -18,13 +19,12 @@ CHOOSE = "s ship   h hold   up down scroll   esc leaves it undecided"
 TYPE = "enter puts it on record for good, esc goes back"
 
 
-async def decide_run(pane: Pane, key: str | None) -> None:
+async def decide_run(pane: Pane, run: Run | None) -> None:
     """Open the dialog for a run; what a key of any pane, or the palette, does."""
-    if key is None or key not in pane.state.runs:
+    if run is None:
         pane.shell.say("no run to decide on")
     else:
-        name = clean(pane.state.runs[key]["name"])
-        await pane.app.push_screen(DecideScreen(key, name, pane.shell))
+        await pane.app.push_screen(DecideScreen(run["id"], clean(run["name"]), pane.shell))
 
 
 class DecideScreen(ModalScreen[None]):

@@ -79,10 +79,11 @@ class JobsPane(Pane):
             self.query_one("#jobs", Lines).show([*top, Text(f" {EMPTY}")])
             return
         top.append(Text(f"  {head_text(room)}", style="dim"))
-        rows = [self._row(job, job.id == here.id, room) for job in watch.jobs]
         seen = max(1, self.app.size.height - 2 - len(top))
         first = max(0, list(watch.jobs).index(here) - seen + 1)
-        self.query_one("#jobs", Lines).show([*top, *rows[first : first + seen]])
+        shown = watch.jobs[first : first + seen]
+        rows = [self._row(job, job.id == here.id, room) for job in shown]
+        self.query_one("#jobs", Lines).show([*top, *rows])
 
     def _row(self, job: "Progress", here: bool, room: int) -> Text:
         return Text(f"{'▸' if here else ' '} {job_text(job, room)}", "reverse" if here else "")

@@ -130,9 +130,8 @@ class LogsPane(LogTaking):
     def on_page_read(self, message: PageRead) -> None:
         """Another page: lines came, or the view moved."""
         self._page = message.page
-        if self.app.screen_stack:
-            self._draw()
-            self.shell.renew()
+        self._draw()
+        self.shell.renew()
 
     def _draw(self) -> None:
         page, last = self._page, len(self._page.lines) - 1

@@ -193,7 +193,7 @@ class RunActions(Pane):
         if len(runs) > 1:
             self.shell.say("decide on one run at a time: unmark the others (u)")
         else:
-            await decide_run(self, runs[0]["id"] if runs else None)
+            await decide_run(self, runs[0] if runs else None)
 
     async def action_samples(self) -> None:
         if not (runs := self.targets()):

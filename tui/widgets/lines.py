@@ -28,8 +28,8 @@ class Lines(Widget):
     def render_line(self, y: int) -> Strip:
         """A line, or blank."""
         width = self.size.width
-        if y >= len(self._lines) or width < 1:
-            return Strip.blank(max(0, width), self.rich_style)
+        if y >= len(self._lines):
+            return Strip.blank(width, self.rich_style)
         segments = self._lines[y].render(self.app.console)
         strip = Strip(list(segments)).apply_style(self.rich_style)
         return strip.adjust_cell_length(width, self.rich_style)
