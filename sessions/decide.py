@@ -13,7 +13,8 @@ from rlhf.vocab import FAMILIES
 
 from . import meta
 from .errors import AnswerNo, UsageError
-from .evaluations import Evaluations, FileHashes
+from .evaluations import Evaluations
+from .hashes import FileHashes
 from .meta import VERDICTS
 from .paths import Workspace
 from .runfiles import DEV_NAME, POLICY_NAME
