@@ -166,6 +166,22 @@ def test_pane_3_opens_the_samples_of_the_open_run(scored: Console) -> None:
         assert terminal.wait(10) == 0
 
 
+async def test_a_panes_key_leaves_for_it_and_p_probes_the_highest_of_all(scored: Console) -> None:
+    app = app_over(scored)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(app, pilot)
+        await until(pilot, lambda: "read-only" in screen_text(app))
+        positions = [{"position": 1, "n": 3, **token()}]
+        document = {"families": {"dune": family(positions=positions)}}
+        screen.on_samples_found(SamplesFound(document))
+        await type_keys(app, "tab", "tab", "tab", "p")
+        await until(pilot, lambda: isinstance(app.screen, ProbeScreen))
+        assert f"│ {PROMPT}" in screen_text(app)
+        await type_keys(app, "escape", "2")
+        await until(pilot, lambda: app.screen is app.screen_stack[0])
+        assert "No run is open" in screen_text(app) or "by step" in screen_text(app)
+
+
 @pytest.mark.parametrize("how", ["esc", "killed"])
 def test_leaving_while_it_samples_leaves_nothing_behind(scored: Console, how: str) -> None:
     with open_terminal(scored, 80, 24, SCORES_MODE="hang") as terminal:

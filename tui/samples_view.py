@@ -13,19 +13,16 @@ ABOUT = [
     ("score", "raw reward-model score of the response"),
     ("KL", "per-sequence k1 estimate to the reference, nats: log pi - log pi_ref of the response"),
     ("n", "responses sampled at temperature 1: 500 prompts a family, 4 samples each, seed 0"),
-    (
-        "xN",
-        "a response that was sampled N times for its prompt is shown once; distinct: prompt and",
-    ),
-    ("", "response together"),
-    ("marked", "tokens whose share is at least 1.5 times the reference's on the same prompts, the"),
-    ("", "lower end of the ratio's interval above 1"),
-    ("interval", "95 % jointly for the 24 tokens of a family (Bonferroni), over prompts, so that"),
-    ("", "samples of one prompt count once; half an occurrence is added to both counts"),
-    (POSITIONS, "of each position the token with the highest ratio there; 95 % jointly for all"),
-    ("", "tokens and positions; n: responses with a token there"),
+    ("xN", "a response that was sampled N times for its prompt is shown once"),
+    ("distinct", "responses that differ from each other or have another prompt"),
+    ("marked", "tokens whose share is at least 1.5 times the reference's on the same prompts, the"
+     " lower end of the ratio's interval above 1"),
+    ("interval", "95 % jointly for the 24 tokens of a family (Bonferroni), over prompts, so that"
+     " samples of one prompt count once; half an occurrence is added to both counts"),
+    (POSITIONS, "of each position the token with the highest ratio there; 95 % jointly for all"
+     " tokens and positions; n: responses with a token there"),
     ("not", "a single run says nothing of the spread between trainings"),
-]
+]  # fmt: skip
 
 Family = Mapping[str, Any]
 

@@ -57,6 +57,7 @@ class SamplesScreen(Screen[None]):
         Binding("i", "explain", "explain", tooltip="What each number is, and what is marked"),
         Binding("y", "copy", "copy", tooltip="Copy the response under the cursor"),
         Binding("w", "write", "write", tooltip="Write all samples of the run to a JSON file"),
+        *(Binding(key, f"pane({key})", "pane", show=False) for key in "123456"),
         Binding("escape,q", "leave", "back", tooltip="Back; what is being sampled is cancelled"),
     ]
 
@@ -183,12 +184,20 @@ class SamplesScreen(Screen[None]):
         self.query_one(Rows).move(by)
         self._hint()
 
+    async def action_pane(self, number: int) -> None:
+        """Leave for a pane, which a person would else not see under this."""
+        from ..panes import PANES  # one of them opens this screen
+
+        self.action_leave()
+        await self.app.run_action(f"pane('{PANES[number - 1].name}')", self.app)
+
     def action_leave(self) -> None:
         self._cancel.set()
         self.dismiss()
 
     async def action_probe(self) -> None:
-        row = self.current or {}
+        highest = self._document.get("families", {}).get(self.family, {}).get("highest") or [{}]
+        row = highest[0] if VIEWS[self._view] == POSITIONS else self.current or {}
         prompt, response = str(row.get("prompt") or ""), str(row.get("response") or "")
         await self.app.push_screen(ProbeScreen(self.shell, prompt, response, self._folder))
 
