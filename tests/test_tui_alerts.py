@@ -70,7 +70,7 @@ def test_notes_are_bounded_and_safe_to_show() -> None:
 
 def test_rules_are_kept_and_damage_counts_as_nothing(tmp_path: Path) -> None:
     view, state = tmp_path / "view.json", State()
-    save(view, ["state"], None, ["train.kl>8", "nonsense>1"])
+    save(view, ["state"], None, ["train.kl>8", "nonsense>1"], [])
     load(view, state)
     assert state.watch.alerts.rules == ["train.kl>8"]
     for damage in ('{"alerts": 3}', '{"alerts": [1, null, {}]}', "{", "[]"):

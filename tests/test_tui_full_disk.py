@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -159,6 +160,7 @@ def test_a_training_whose_disk_fills_up_fails_with_that_reason_and_goes_on(
             lab.until(run, "running", seconds=60)
             fill(disk)
             lab.until(run, "lost", "failed", seconds=60)
+            time.sleep(1)  # the supervisor sees it end while nothing can be written
         else:
             lab.until(run, "failed", seconds=60)
         free(disk)  # only now can what was seen of its end be kept

@@ -16,12 +16,14 @@ from test_tui_hostile import app_over, ready, screen_text, seen, type_keys
 from test_tui_jobs import jobs_shown
 from test_tui_tails import app_over as writable
 from test_tui_tails import scored, shown
+from textual.app import App, ComposeResult
 from textual.widgets import Input
 from toy_lab import ROOT, Lab
 
 from rlhf.runlog import write_json
 from sessions import queue
 from sessions.grades import Watch, read_grade
+from sessions.log_pages import Line
 from sessions.paths import Workspace
 from sessions.progress import Progress
 from tui.app import ConsoleApp
@@ -33,6 +35,7 @@ from tui.performing import Outcome
 from tui.render import ascii_only, figure, width
 from tui.screens.decide import DecideScreen
 from tui.widgets.histogram import Histogram
+from tui.widgets.log_view import LogView
 
 __all__ = ["scored"]  # a fixture
 
@@ -190,6 +193,23 @@ async def test_a_submissions_name_is_shown_as_it_is_and_asked_about(
         await type_keys(app, "end", "X")
         if "[" in name and "\x1b" not in name:
             await seen(app, pilot, lambda: name in screen_text(app))
+
+
+# -- logs --------------------------------------------------------------------------------------
+
+
+async def test_lines_that_come_before_there_is_room_for_them_are_shown() -> None:
+    """As of a log that has ended: no other page comes."""
+    view = LogView()
+    view.show([Line(0, "first"), Line(6, "second")], {}, range(0), "")
+
+    class OneLog(App[None]):
+        def compose(self) -> ComposeResult:
+            yield view
+
+    app = OneLog()
+    async with app.run_test(size=(40, 10)) as pilot:
+        await seen(app, pilot, lambda: "second" in screen_text(app))  # type: ignore[arg-type]
 
 
 # -- tails, decide -----------------------------------------------------------------------------

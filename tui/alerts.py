@@ -46,11 +46,11 @@ class Alerts:
             self.add(new)
             self.remove(old)
 
-    def restore(self, kept: object) -> None:
+    def restore(self, kept: Iterable[str]) -> None:
         """Take the kept rules; those that can no longer be read are left out."""
-        for rule in kept if isinstance(kept, list) else []:
+        for rule in kept:
             try:
-                self.add(str(rule))
+                self.add(rule)
             except FilterError:
                 continue
 

@@ -67,6 +67,7 @@ class ConsoleApp(ActingApp, PanedApp, DressedApp, PaletteApp, OneKeyApp):
     def __init__(self, place: "Place", look: str | None = None) -> None:
         self.state = State()
         self._kept_look = load(place.view, self.state)
+        self._kept_rules = self.state.watch.alerts.rules
         super().__init__(look or self._kept_look or chosen_look())
         self.place = place
         self.background = Background(place, self.post_message, self.work)
@@ -212,8 +213,10 @@ class ConsoleApp(ActingApp, PanedApp, DressedApp, PaletteApp, OneKeyApp):
             wanted = (self.place.view, list(self.state.columns), self._kept_look, rules)
 
             def keep() -> None:
-                if failure := save(*wanted):
+                if failure := save(*wanted, self._kept_rules):
                     self.background.notice(failure)
+                else:
+                    self._kept_rules = rules
 
             self.work("prefer", keep)
 

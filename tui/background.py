@@ -135,6 +135,7 @@ class Background:
             lambda jobs, paused: self._post(JobsChanged(jobs, paused)),
             self._stop,
             self._wake_jobs,
+            starts=not self._place.read_only,
         )
 
     def _measure(self, folders: Sequence[tuple[str, Path]]) -> None:

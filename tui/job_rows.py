@@ -1,7 +1,9 @@
 """A line of the Jobs pane as text, and the loop that reads the line of jobs."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,10 +11,12 @@ from .job_table import duration
 from .render import clean, figure, pad, plain
 
 if TYPE_CHECKING:
+    from sessions.paths import Workspace
     from sessions.progress import Progress
 
 POLL_S = 1.0
 IDLE_S = 3.0  # between looks while nothing runs or waits
+RESTART_S = 15.0  # between two supervisors that are sent for: one may leave at once
 BAR = 8  # cells
 
 
@@ -61,13 +65,17 @@ def watch_jobs(
     post: Callable[["Sequence[Progress]", bool], None],
     stop: threading.Event,
     wake: threading.Event,
+    starts: bool,
 ) -> None:
-    """Read the line again and again; tells it only when it is another one."""
+    """Read the line again and again; tells it only when it is another one.
+
+    With `starts`, what waits does not wait for nobody: a supervisor that is gone is replaced.
+    """
     from sessions.paths import Workspace
     from sessions.progress import jobs
     from sessions.queue import paused
 
-    place, last = Workspace(workspace), None
+    place, last, again = Workspace(workspace), None, 0.0
     while not stop.is_set():
         wake.clear()
         try:
@@ -77,4 +85,18 @@ def watch_jobs(
         if now != last:
             last = now
             post(*now)
+        if starts and time.monotonic() >= again and _stands(place, *now):
+            again = time.monotonic() + RESTART_S
         wake.wait(POLL_S if now[0] else IDLE_S)
+
+
+def _stands(place: "Workspace", jobs: "Sequence[Progress]", paused: bool) -> bool:
+    """Whether something waited and nobody was there to start it; then somebody is sent for."""
+    from sessions.errors import SessionError
+    from sessions.supervise import ensure_supervisor, supervised
+
+    if paused or all(job.state != "queued" for job in jobs) or supervised(place):
+        return False
+    with suppress(SessionError):
+        ensure_supervisor(place)
+    return True

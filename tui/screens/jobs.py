@@ -140,7 +140,7 @@ class JobsPane(Pane):
         job = self.current
         if job is None or self._refused():
             return
-        lost = [f"{clean(job.kind)} {clean(job.name)}, {job.state}"]
+        lost = [f"{job.kind} {job.name}, {job.state}"]
         if job.step:
             lost.append(f"at step {job.step} of {job.steps}; what it logged is kept")
 
@@ -148,7 +148,7 @@ class JobsPane(Pane):
             if yes:
                 self._perform("stop", job.id, "--yes")
 
-        await self.app.push_screen(Confirm(f"stop {clean(job.name)}?", lost), answered)
+        await self.app.push_screen(Confirm(f"stop {job.name}?", lost), answered)
 
     async def action_open(self) -> None:
         job = self.current

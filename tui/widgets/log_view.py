@@ -35,6 +35,10 @@ class LogView(Widget, can_focus=True):
         self._lines, self._spans, self._chosen, self._empty = lines, spans, chosen, empty
         self.renew()
 
+    def on_resize(self) -> None:
+        """Lines may have come before there was room for them."""
+        self.renew()
+
     def renew(self) -> None:
         """Draw again what is shown, as it is to be cut now."""
         height = self.size.height
