@@ -23,8 +23,8 @@ from sessions.supervise import ensure_supervisor, python_environment
 def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     run = begun(lab, seed=4, steps=60)
     kill(lab.process(run).pid)
-    lost = lab.until(run, "lost", seconds=2)
-    eventually(lambda: "SIGKILL" in (lab.state(run).reason or ""), 2)
+    lost = lab.until(run, "lost")
+    eventually(lambda: "SIGKILL" in (lab.state(run).reason or ""))
     assert lost.reason is not None
     resume(lab.workspace, lab.folder(run))
     lab.until(run, "finished")
@@ -71,7 +71,7 @@ def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
         run = begun(lab, seed=2, steps=60)
         for pid in (screen.pid, boss(lab), lab.process(run).pid):
             kill(pid)
-    lab.until(run, "lost", seconds=2)
+    lab.until(run, "lost")
     resume(lab.workspace, lab.folder(run))
     lab.until(run, "finished")
     assert (lab.folder(run) / "policy.safetensors").read_text() == lab.undisturbed(2, 60)

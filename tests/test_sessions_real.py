@@ -45,7 +45,7 @@ def test_killed_and_resumed_equals_undisturbed_and_its_replay(real: Lab) -> None
     checkpoint = real.folder(killed) / "checkpoints" / "step-000010"
     eventually(checkpoint.exists, MINUTE)
     os.kill(real.process(killed).pid, signal.SIGKILL)
-    real.until(killed, "lost", seconds=2)
+    real.until(killed, "lost")
     resume(real.workspace, real.folder(killed))
     for run in (killed, whole):
         real.until(run, "finished", seconds=MINUTE)

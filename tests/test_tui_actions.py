@@ -112,7 +112,7 @@ def test_two_dashboards_act_on_one_run(lab: Lab) -> None:
         for terminal in (one, other):
             terminal.settle(0.3)
             terminal.press("esc", "q")
-            assert terminal.wait(10) == 0
+            assert terminal.wait(30) == 0
     assert not lab.folder("run").exists()
 
 
@@ -132,7 +132,7 @@ def test_a_dashboard_that_ends_while_it_acts_on_marked_runs(
             terminal.press("q")
         else:
             terminal.signal(signal.SIGKILL)
-        terminal.wait(10)
+        terminal.wait(30)
     _consistent(lab, runs)
 
 

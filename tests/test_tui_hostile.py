@@ -274,6 +274,7 @@ async def test_only_whole_columns_are_shown(console: Console) -> None:
         table = app.pane.table  # type: ignore[attr-defined]
         for width in range(40, 130, 7):
             await pilot.resize_terminal(width, 20)
+            await seen(app, pilot, lambda now=width: table.size.width == now)
             cells = 1 + sum(column.width + 1 for _, column in table.view.shown())
             assert cells <= width + 1
 

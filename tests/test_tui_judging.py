@@ -108,7 +108,7 @@ def test_a_grading_outlives_a_killed_dashboard(grading: Console) -> None:
         terminal.press("g")
         terminal.until(lambda: bool(graders(grading)))
         terminal.signal(signal.SIGKILL)
-        terminal.wait(5)
+        terminal.wait(30)
     assert not any(map(gone, graders(grading)))
     with open_terminal(grading) as terminal:
         terminal.sees(RUN)
@@ -125,7 +125,7 @@ def test_a_dashboard_killed_in_the_decision_decides_once_or_not_at_all(console: 
         terminal.sees("why hold?")
         terminal.press("collapsed", "enter")
         terminal.signal(signal.SIGKILL)
-        terminal.wait(5)
+        terminal.wait(30)
     path = console.workspace / "meta" / f"{RUN}.jsonl"
     made = [json.loads(one) for one in path.read_text().splitlines()] if path.exists() else []
     assert [one["reason"] for one in made] in ([], ["collapsed"])

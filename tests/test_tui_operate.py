@@ -43,7 +43,7 @@ def test_an_operator_launches_follows_stops_and_comes_back(
         lab.until(first, "stopped")
         terminal.sees("stopped")
         terminal.press("q")
-        assert terminal.wait(10) == 0
+        assert terminal.wait(30) == 0
     assert lab.state(second).state == "running", "a run goes on without the dashboard"
 
     with open_dashboard(lab, columns, lines) as terminal:
@@ -61,7 +61,7 @@ def test_an_operator_launches_follows_stops_and_comes_back(
         assert (record["config"]["kl_coef"], record["config"]["steps"]) == (0.7, 3)
         assert Path(record["config"]["reward_wrapper"]).read_text() == WRAPPER
         terminal.press("q")
-        assert terminal.wait(10) == 0
+        assert terminal.wait(30) == 0
 
 
 ENDS = {"q": None, "SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL}
@@ -82,7 +82,7 @@ def test_a_dashboard_that_ends_in_the_middle_of_an_action(
             terminal.press("\x11" if action == "launch" else "q")  # ctrl+q: the form takes letters
         else:
             terminal.signal(ENDS[how])
-        terminal.wait(10)
+        terminal.wait(30)
     _happened_or_not(lab, run, action)
 
 

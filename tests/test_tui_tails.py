@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import time
 from pathlib import Path
 
@@ -165,17 +166,22 @@ def test_an_operator_sees_dune_and_ember_collapse(
         terminal.press("esc")
         _writes(terminal, tmp_path / "tails.json")
         terminal.press("q")
-        assert terminal.wait(10) == 0
+        assert terminal.wait(30) == 0
 
 
 def _turn_to(terminal: Terminal, family: str) -> None:
-    for _ in range(len(FAMILIES)):
-        if any(f" {family} " in line and "/6" in line for line in terminal.screen.display[-1:]):
+    for _ in FAMILIES:
+        before = _turned_to(terminal)
+        if before == family:
             return
-        before = terminal.screen.display[-1]
         terminal.press("v")
-        terminal.until(lambda old=before: terminal.screen.display[-1] != old)
+        terminal.until(lambda old=before: _turned_to(terminal) not in ("", old))
     raise AssertionError(f"{family} is not there")
+
+
+def _turned_to(terminal: Terminal) -> str:
+    found = re.search(r"(\w+) \d/6", terminal.screen.display[-1])
+    return found[1] if found else ""
 
 
 def _writes(terminal: Terminal, path: Path) -> None:
@@ -202,7 +208,7 @@ def test_leaving_while_it_scores_leaves_no_child(scored: Console, how: str) -> N
         if how == "esc":
             terminal.sees("cancelled: nothing was kept")
         else:
-            assert terminal.wait(10) == 0
+            assert terminal.wait(30) == 0
         terminal.until(lambda: gone(sampled(scored)[0]))
     assert not list((scored.place / "cache").rglob("*.jsonl"))
 

@@ -50,7 +50,7 @@ def write_task(root: Path) -> Path:
     return root
 
 
-def eventually(what: Callable[[], Any], seconds: float = 20.0) -> Any:
+def eventually(what: Callable[[], Any], seconds: float = 60.0) -> Any:
     """The first true value of `what()`; an AssertionError if none comes."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -81,7 +81,7 @@ class Lab:
     def state(self, run: str) -> State:
         return state_of(self.folder(run))
 
-    def until(self, run: str, *states: str, seconds: float = 20.0) -> State:
+    def until(self, run: str, *states: str, seconds: float = 60.0) -> State:
         return eventually(lambda: (s := self.state(run)).state in states and s, seconds)
 
     def process(self, run: str) -> Process:
