@@ -50,7 +50,7 @@ def detail_lines(document: Document, when: str, compared: str, room: int) -> lis
     if document.get("problem"):
         problem = clean(str(document["problem"]))
         return [Text(f"this grade cannot be read: {problem}", "bold"), Text("grade it again: g")]
-    lines = [*_head(document, when, compared)]
+    lines = [*_head(document, when, compared, room)]
     lost = loss_rows(document)
     lines += [Text(), Text("where points were lost, the most expensive first", "bold")]
     for row in lost:
@@ -62,7 +62,7 @@ def detail_lines(document: Document, when: str, compared: str, room: int) -> lis
     return [*lines, Text(), *_rest(document, room)]
 
 
-def _head(document: Document, when: str, compared: str) -> Iterator[Text]:
+def _head(document: Document, when: str, compared: str, room: int) -> Iterator[Text]:
     reward = score_number(document.get("reward"))
     total = NONE if reward is None else f"{reward:.4f}"
     head = f"{clean(str(document.get('submission')))}   reward {total}   {age(when)} ago"
@@ -72,7 +72,8 @@ def _head(document: Document, when: str, compared: str) -> Iterator[Text]:
     skipped = document.get("skipped")
     if isinstance(skipped, list) and skipped:
         yield Text(f"not run: {clean(' '.join(map(str, skipped)))}; no reward without")
-    yield Text(f"a grade of the snapshot taken then; the folder {compared}", "dim")
+    taken = f"a grade of the snapshot taken then; the folder {compared}"
+    yield from _wrapped(taken, room, "", "dim")
     parts = mapping(document, "components")
     for name in [*COMPONENTS, *(key for key in parts if key not in COMPONENTS)][:12]:
         score, weight = score_of(parts.get(name)), score_number(_get(parts.get(name), "weight"))
