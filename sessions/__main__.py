@@ -59,11 +59,12 @@ def compare(folder: Path) -> None:
 @click.argument("pattern")
 @click.option("--invert", is_flag=True)
 @click.option("--follow", is_flag=True)
-def search(path: Path, pattern: str, invert: bool, follow: bool) -> None:
+@click.option("--newest", is_flag=True)
+def search(path: Path, pattern: str, invert: bool, follow: bool, newest: bool) -> None:
     """Print the lines of a log that match."""
     from . import log_search
 
-    log_search.run_search(path, pattern, invert, follow)
+    log_search.run_search(path, pattern, invert, follow, newest)
 
 
 if __name__ == "__main__":

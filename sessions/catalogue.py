@@ -15,7 +15,8 @@ from rlhf.runlog import LOG_NAME
 
 from .added import folders
 from .decide import is_stale
-from .evaluations import Evaluations, FileHashes, attach
+from .evaluations import Evaluations, attach
+from .hashes import FileHashes
 from .kept import Entry, Stamp, load, save, stamp_of
 from .meta import Standing, Told
 from .paths import EVAL_DIR, Workspace

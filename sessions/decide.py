@@ -13,10 +13,12 @@ from rlhf.vocab import FAMILIES
 
 from . import meta
 from .errors import AnswerNo, UsageError
-from .evaluations import Evaluations, FileHashes
+from .evaluations import Evaluations
+from .hashes import FileHashes
 from .meta import VERDICTS
 from .paths import Workspace
 from .runfiles import DEV_NAME, POLICY_NAME
+from .tails_evidence import TailsEvidence
 
 LONGEST_REASON = 4000  # characters
 FIGURES = ("state", "reason", "step", "steps", "balanced", "families", "dev", "eval", "nonfinite")
@@ -25,17 +27,20 @@ Run = Mapping[str, Any]
 Evidence = dict[str, Any]
 
 
-def evidence(run: Run, folder: Path, evaluations: Evaluations, reference: Run | None) -> Evidence:
+def evidence(
+    run: Run, folder: Path, evaluations: Evaluations, reference: Run | None, tails: TailsEvidence
+) -> Evidence:
     """The figures of a run as they are shown, the sha256 of what they came from, what is missing.
 
     `digest` names all of it: whoever decides gives it back, so that the decision is on what was
     seen. Figures have the units of `runs --json`.
     """
+    unseen = [] if tails.figures else [_lack("tails of the raw scores", tails.why)]
     found = {
-        "figures": {key: run[key] for key in FIGURES},
+        "figures": {key: run[key] for key in FIGURES} | {"tails": tails.figures},
         "quality": run["quality"],
-        "sha256": dict(_hashes(folder, evaluations)),
-        "missing": list(_missing(run, reference)),
+        "sha256": {**dict(_hashes(folder, evaluations)), **tails.sha256},
+        "missing": [*_missing(run, reference), *unseen],
     }
     return {**found, "digest": hashlib.sha256(dumps(found).encode()).hexdigest()[:32]}
 

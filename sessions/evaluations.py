@@ -4,11 +4,8 @@ An evaluation belongs to a checkpoint, a reference, a reward model, a prompt fil
 a number of samples; its key is the hash of all of them, so nothing stale is ever shown.
 """
 
-import hashlib
-import json
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +22,9 @@ from .evaluation_child import (
     scratch_folder,
     task_environment,
 )
+from .hashes import FileHashes
 from .paths import EVAL_DIR, Workspace
-from .runfiles import POLICY_NAME, number, read_object
+from .runfiles import number, read_object
 from .task import Task
 
 PER_FAMILY = 200  # prompts a family, the first of prompts_train
@@ -35,36 +33,6 @@ SEED = 0
 HOW = Sampling(PER_FAMILY, SAMPLES, SEED)
 
 Evaluation = dict[str, Any]
-
-
-class FileHashes:
-    """sha256 of files, remembered while their size, modification time and inode stand."""
-
-    def __init__(self, store: Path) -> None:
-        self._store = store
-        self._known: dict[str, Any] = read_object(store, []) or {}
-        self._changed = False
-
-    def of(self, path: Path) -> str:
-        """Hex sha256 of the file's content. Raises OSError."""
-        stat = path.stat()
-        stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
-        known = self._known.get(str(path))
-        if isinstance(known, list) and known[:3] == stamp and len(known) == 4:
-            return str(known[3])
-        with open(path, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        self._known[str(path)] = [*stamp, digest]
-        self._changed = True
-        return digest
-
-    def save(self) -> None:
-        """Keep what was learned; a cache that cannot be written costs only time."""
-        if self._changed:
-            with suppress(OSError):
-                self._store.parent.mkdir(parents=True, exist_ok=True)
-                write_json(self._store, self._known)
-            self._changed = False
 
 
 class Evaluations:
@@ -76,17 +44,12 @@ class Evaluations:
         self.hashes = FileHashes(workspace.hashes)
 
     def key(self, policy_dir: Path) -> str:
-        """The content hash that names this checkpoint's evaluation. Raises OSError."""
-        inputs = [
-            policy_dir / POLICY_NAME,
-            policy_dir / "config.json",
-            self.task.policy / POLICY_NAME,
-            self.task.reward_model / "rm.safetensors",
-            self.task.reward_model / "config.json",
-            self.task.prompts,
-        ]
-        parts = [1, PER_FAMILY, SAMPLES, SEED, *(self.hashes.of(path) for path in inputs)]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+        """The content hash that names this checkpoint's evaluation. Raises OSError.
+
+        Kept evaluations are named without the configuration of the reference.
+        """
+        of_task = [path for path in self.task.files if path != self.task.policy / "config.json"]
+        return self.hashes.sampled_key(policy_dir, of_task, HOW)
 
     def folders(self, policy_dir: Path) -> list[Path]:
         """Where its evaluation may lie; the first is where a new one is written."""

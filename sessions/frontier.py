@@ -1,7 +1,5 @@
 """Reward against KL: the evaluated checkpoints of runs, and best-of-n from the reference."""
 
-import hashlib
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,6 +11,7 @@ from rlhf.runlog import CHECKPOINTS_NAME, write_json
 from .analysis import analyse
 from .errors import SessionError
 from .evaluations import Evaluation, Evaluations
+from .hashes import key_of
 from .paths import Workspace
 from .runfiles import has_policy, read_object
 from .task import Task
@@ -85,7 +84,6 @@ class Frontier:
         files = [task.policy / "policy.safetensors", task.policy / "config.json", task.prompts]
         files += [task.reward_model / name for name in ("rm.safetensors", "config.json")]
         try:
-            parts = [1, *(self.evaluations.hashes.of(path) for path in files)]
+            return key_of([1, *(self.evaluations.hashes.of(path) for path in files)])
         except OSError as error:
             raise SessionError(f"cannot read {error.filename}: {error.strerror}") from error
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

@@ -10,6 +10,7 @@ from pathlib import Path
 from .log_text import LONGEST_BYTES, line_text
 
 BLOCK = 1 << 16
+PAGE_LINES = 2000  # of one page that is searched
 PAGE_BYTES = 1 << 22  # of one page: what a person can look at, however long its lines
 
 
@@ -47,6 +48,39 @@ def last_page(path: Path, count: int, end: int | None = None) -> list[Line]:
         cut = data.find(b"\n") + 1
         data, start = data[cut:], start + cut
     return list(lines_of(data, start))[-count:] if count else []
+
+
+def pages_back(path: Path, end: int) -> Iterator[list[Line]]:
+    """The lines before byte `end`, a page at a time, from the last page on. Raises OSError."""
+    while end > 0:
+        lines = last_page(path, PAGE_LINES, end) or [_long_before(path, end)]
+        yield lines
+        end = lines[0].offset
+
+
+def _long_before(path: Path, end: int) -> Line:
+    """A line longer than a page: where it begins, and its last state."""
+    with open(path, "rb") as file:
+        file.seek(max(0, end - 1 - LONGEST_BYTES))
+        text = line_text(file.read(min(end - 1, LONGEST_BYTES)))
+        start, found = end - 1, -1
+        while start > 0 and found < 0:
+            size = min(PAGE_BYTES, start)
+            start -= size
+            file.seek(start)
+            found = file.read(size).rfind(b"\n")
+    return Line(start + found + 1, text)
+
+
+def whole_end(path: Path) -> int:
+    """Where the first line that is not whole yet begins; 0 if the file cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - LONGEST_BYTES)
+            file.seek(start)
+            return start + file.read().rfind(b"\n") + 1
+    except OSError:
+        return 0
 
 
 def torn_line(path: Path) -> Line | None:

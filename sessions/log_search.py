@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
 from .log_follow import Follower
+from .log_pages import Line, pages_back, whole_end
 from .supervise import python_environment
 
 LIMIT = 10_000  # matches after which a search ends
@@ -25,9 +27,12 @@ POLL_BYTES = 1 << 18  # taken from the child by one poll: the pipe holds back on
 
 @dataclass(frozen=True)
 class Match:
-    """A line that matched: its number (0 is the first), offset, text, and the first match."""
+    """A line that matched: its number (0 is the first), offset, text, and the first match.
 
-    number: int
+    The number is None where a search began at the end of the log.
+    """
+
+    number: int | None
     offset: int
     text: str
     span: tuple[int, int]
@@ -43,13 +48,21 @@ def checked(pattern: str) -> str:
 
 
 class Search:
-    """One search in progress. `poll` never blocks; `cancel` ends it, whatever it is doing."""
+    """One search in progress. `poll` never blocks; `cancel` ends it, whatever it is doing.
+
+    With `newest` it goes back from the log's end, page by page, and takes what comes meanwhile.
+    """
 
     def __init__(
-        self, path: Path, pattern: str, invert: bool = False, follow: bool = False
+        self,
+        path: Path,
+        pattern: str,
+        invert: bool = False,
+        follow: bool = False,
+        newest: bool = False,
     ) -> None:
         words = [sys.executable, "-P", "-m", "sessions", "search", str(path), checked(pattern)]
-        words += ["--invert"] * invert + ["--follow"] * follow
+        words += ["--invert"] * invert + ["--follow"] * follow + ["--newest"] * newest
         self._child = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
@@ -63,7 +76,7 @@ class Search:
         self._out = self._child.stdout
         os.set_blocking(self._out.fileno(), False)
         self._torn = b""
-        self.scanned = 0  # bytes looked at so far
+        self.whole = False  # whether all that was there has been looked at
         self.finished = False
 
     def poll(self) -> list[Match]:
@@ -74,7 +87,7 @@ class Search:
         found = []
         for line in whole:
             value: dict[str, Any] = json.loads(line)
-            self.scanned = value.pop("scanned", self.scanned)
+            self.whole = value.pop("whole", self.whole)
             if value:
                 found.append(Match(**{**value, "span": tuple(value["span"])}))
         self.finished = ended and len(data) < POLL_BYTES
@@ -98,32 +111,48 @@ class Search:
         self.finished = True
 
 
-def run_search(path: Path, pattern: str, invert: bool, follow: bool, limit: int = LIMIT) -> None:
+def run_search(
+    path: Path, pattern: str, invert: bool, follow: bool, newest: bool = False, limit: int = LIMIT
+) -> None:
     """The child's part: print matches as JSON lines; end with the file, or with the parent."""
     _end_with(os.getppid())
-    regex, follower, number, found = re.compile(pattern), Follower(path), 0, 0
+    end = whole_end(path) if newest else 0
+    tell = _Teller(re.compile(pattern), invert)
+    back, follower, number = pages_back(path, end), Follower(path, end), 0
     while True:
         update = follower.poll()
         if update.restarted:
-            number = 0
-        for line in update.lines:
-            hit = regex.search(line.text)
-            if (hit is None) == invert:
-                span = hit.span() if hit else (0, 0)
-                _print(Match(number, line.offset, line.text, span))
-                found += 1
-            number += 1
-            if found >= limit and not follow:
-                return
-        print(json.dumps({"scanned": follower.offset}), flush=True)
-        if not update.more:
+            number, back = 0, pages_back(path, 0)
+        tell.matches(update.lines, None if newest else number)
+        number += len(update.lines)
+        before = next(back, []) if tell.found < limit else []
+        tell.matches(before[::-1], None)
+        if not update.more and not before:
+            print(json.dumps({"whole": True}), flush=True)
             if not follow:
                 return
             time.sleep(POLL_S)
+        if tell.found >= limit and not follow:
+            return
 
 
-def _print(match: Match) -> None:
-    print(json.dumps(vars(match)))
+class _Teller:
+    """Prints the lines that match, and counts them."""
+
+    def __init__(self, regex: "re.Pattern[str]", invert: bool) -> None:
+        self._regex, self._invert = regex, invert
+        self.found = 0
+
+    def matches(self, lines: Sequence[Line], number: int | None) -> None:
+        """Those of these lines; `number` is that of the first."""
+        for place, line in enumerate(lines):
+            hit = self._regex.search(line.text)
+            if (hit is None) == self._invert:
+                at = None if number is None else number + place
+                match = Match(at, line.offset, line.text, hit.span() if hit else (0, 0))
+                print(json.dumps(vars(match)))
+                self.found += 1
+        sys.stdout.flush()
 
 
 def _end_with(parent: int) -> None:

@@ -2,9 +2,11 @@
 
 import ast
 import itertools
+import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -51,23 +53,64 @@ class Plan:
     wrapper: bytes | None = None
 
 
+@dataclass(frozen=True)
+class Sweep:
+    """A request of which every value is checked; its runs are made only when asked for."""
+
+    request: Request
+    base: Config  # resolved, with the first value of each axis
+    axes: Mapping[str, Sequence[Any]]  # resolved values
+
+    def __len__(self) -> int:
+        return _count(self.axes)
+
+    def configs(self, *keys: str) -> Iterator[Config]:
+        """The runs' configs, in order; with `keys`, one for each point of those axes only."""
+        axes = {key: values for key, values in self.axes.items() if not keys or key in keys}
+        return (self.base | point for point in _points(axes))
+
+    def names(self) -> Iterator[str]:
+        """The runs' names, in order."""
+        return _names(self.request, self.configs())
+
+    def plans(self) -> Iterator[Plan]:
+        """The runs, in order; each input is read and hashed once. Raises InputError."""
+        read = cache(_inputs)
+        for name, config in zip(self.names(), self.configs(), strict=True):
+            yield Plan(name, config, *read(*(config[key] for key in PATH_KEYS)))
+
+
+def _inputs(*paths: str | None) -> tuple[Hashes, bytes | None]:
+    config = dict(zip(PATH_KEYS, paths, strict=True))
+    wrapper = config["reward_wrapper"]
+    return hash_inputs(config), None if wrapper is None else read_wrapper(Path(wrapper))
+
+
 def make_plans(request: Request, task: Path) -> list[Plan]:
     """Every run of the request, in order. Raises UsageError or InputError; writes nothing."""
+    return list(make_sweep(request, task).plans())
+
+
+def make_sweep(request: Request, task: Path) -> Sweep:
+    """The request, each value and each file of it checked once. Raises UsageError or InputError."""
     count = _count(request.axes)
     if count > MOST_RUNS:
         raise UsageError(f"this sweep would make {count} runs: at most {MOST_RUNS}")
+    kept = {key: value for key, value in request.base.items() if key not in request.axes}
     with task_at(task):
-        configs = [_resolved(dict(request.base) | point) for point in _points(request.axes)]
-    _check_inputs(configs)
-    names = _names(request, configs)
-    return [_plan(name, config) for name, config in zip(names, configs, strict=True)]
+        base = _resolved(kept)
+        axes = {
+            key: [_resolved({key: value})[key] for value in values]
+            for key, values in request.axes.items()
+        }
+    first = {key: value for key, values in axes.items() for value in values[:1]}
+    sweep = Sweep(request, base | first, axes)
+    _check_inputs(list(sweep.configs(*PATH_KEYS, "family_weights")))
+    return sweep
 
 
 def _count(axes: Mapping[str, Sequence[Any]]) -> int:
-    total = 1
-    for values in axes.values():
-        total *= len(values)
-    return total
+    return math.prod(len(values) for values in axes.values())
 
 
 def _points(axes: Mapping[str, Sequence[Any]]) -> Iterator[Config]:
@@ -99,6 +142,8 @@ def _check_inputs(configs: Sequence[Config]) -> None:
             raise InputError(f"{key}: {path} is missing", str(path))
         if path.suffix == ".safetensors":
             check_weights(path)
+        elif key == "reward_wrapper":
+            read_wrapper(path)
     wanted: dict[str, set[str]] = {}
     for config in configs:
         weights = config["family_weights"] or {}
@@ -108,22 +153,26 @@ def _check_inputs(configs: Sequence[Config]) -> None:
 
 
 def _check_prompts(path: Path, families: set[str]) -> None:
+    try:
+        stat = path.stat()
+        missing = sorted(families - _families(path, stat.st_size, stat.st_mtime_ns, stat.st_ino))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", str(path)) from error
+    if missing:
+        fix = "give these families no weight"
+        raise UsageError(f"{path} has no prompts of {', '.join(missing)}", str(path), fix)
+
+
+@lru_cache(maxsize=8)
+def _families(path: Path, *_stamp: int) -> frozenset[str]:
+    """The families that a file of prompts holds; read once while the file is the same."""
     with open(path, "rb") as file:
         log = parse_lines(file)
     for number, problem in log.problems:
         raise InputError(f"{path}, line {number}: {problem}", str(path))
     if not log.rows:
         raise InputError(f"{path} holds no prompts", str(path))
-    missing = sorted(families - {str(row.get("family")) for row in log.rows})
-    if missing:
-        fix = "give these families no weight"
-        raise UsageError(f"{path} has no prompts of {', '.join(missing)}", str(path), fix)
-
-
-def _plan(name: str, config: Config) -> Plan:
-    wrapper = config["reward_wrapper"]
-    source = None if wrapper is None else read_wrapper(Path(wrapper))
-    return Plan(name, config, hash_inputs(config), source)
+    return frozenset(str(row.get("family")) for row in log.rows)
 
 
 def read_wrapper(path: Path) -> bytes:
@@ -152,14 +201,14 @@ def _names_transform(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "transform"
 
 
-def _names(request: Request, configs: Sequence[Config]) -> list[str]:
+def _names(request: Request, configs: Iterable[Config]) -> Iterator[str]:
     varied = [key for key, values in request.axes.items() if len(values) > 1]
     given = request.name or request.parent_name
     if request.name is None and request.parent_name is not None:
         varied = [key for key in request.axes if key in SHORT]
     if given is None:
         varied = [key for key in varied if key not in ("kl_coef", "steps")]
-    return [_name(given, config, varied) for config in configs]
+    return (_name(given, config, varied) for config in configs)
 
 
 def _name(given: str | None, config: Config, varied: Sequence[str]) -> str:

@@ -6,29 +6,37 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from rlhf.config import TASK_PREFIX
 from rlhf.vocab import CONTENT, FAMILIES, N_ATTR, N_VAL, RESP_LEN, nearest
 
 from .child import THREAD_VARIABLES
 from .errors import SessionError
+from .reward_model import reward_model
 from .supervise import python_environment
 from .task import Task
 
 
 class Probe:
-    """One child over one reward model. `ask` blocks; `close` ends it, whatever it is doing."""
+    """One child over one reward model. `ask` blocks; `close` ends it, whatever it is doing.
 
-    def __init__(self, task: Task) -> None:
+    `reward_model` says which: that of the run in `run`, if one is given and it is there.
+    """
+
+    def __init__(self, task: Task, run: Path | None = None) -> None:
+        self.reward_model = reward_model(task, run)
         command = [sys.executable, "-P", "-m", "rlhf.analysis.probe"]
-        command += ["--reward-model", str(task.reward_model.absolute())]
+        command += ["--reward-model", str(self.reward_model.folder)]
         environment = {**python_environment(), **dict.fromkeys(THREAD_VARIABLES, "1")}
         self._lock = threading.Lock()
         self._ready = False
+        self._words = "the reward model's process has ended"
         try:
             self._child = subprocess.Popen(
                 command,
-                env={**environment, "TASK": str(task.root.absolute())},
+                env={**environment, "TASK": TASK_PREFIX},  # the path above is not to be moved
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -68,12 +76,12 @@ class Probe:
     def _last_words(self) -> str:
         """Why there is no child to answer."""
         with suppress(OSError, ValueError, subprocess.TimeoutExpired):
-            self._child.wait(2)
+            self._child.wait(30)  # it is ending: its output is closed
             assert self._child.stderr is not None
             said = self._child.stderr.read().strip().splitlines()
-            if said:
-                return said[-1].removeprefix("error: ")[:300]
-        return "the reward model's process has ended"
+            if said:  # there is nothing more to read the next time
+                self._words = said[-1].removeprefix("error: ")[:300]
+        return self._words
 
     def close(self) -> None:
         """End the child and wait for its end."""
@@ -104,5 +112,5 @@ def wrong_in(prompt: str, response: str) -> str:
     if foreign:
         return f"response: {foreign[0]!r:.40} is no token{nearest(foreign[0], CONTENT)}"
     if len(tokens) != RESP_LEN:
-        return f"response: {len(tokens)} tokens of {RESP_LEN}"
+        return f"response: {len(tokens)} of {RESP_LEN} tokens"
     return ""

@@ -1,7 +1,5 @@
 """The samples of a checkpoint beside the reference's: computed by a child, kept by content."""
 
-import hashlib
-import json
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -12,10 +10,13 @@ from rlhf.runlog import write_json
 from .analysis import analyse
 from .errors import SessionError
 from .evaluation_child import Progress
+from .hashes import key_of
 from .paths import Workspace
 from .runfiles import read_object
 from .scores import ScoreFiles
 from .task import Task
+
+MADE_BY = 2  # goes up when the same files would give another document
 
 
 class Counts(NamedTuple):
@@ -55,8 +56,8 @@ class Samples:
         own, ground = self.scores.stored(policy_dir), self.scores.stored(self.scores.reference)
         if own is None or ground is None:
             raise SessionError(f"{policy_dir} changed while it was sampled: try again")
-        parts = [1, *counts, self.scores.hashes.of(own), self.scores.hashes.of(ground)]
-        name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+        contents = [self.scores.hashes.of(path) for path in (own, ground)]
+        name = key_of([MADE_BY, *counts, *contents])
         kept = self._folder / f"{name}.json"
         found = read_object(kept, [])
         if found is None or not isinstance(found.get("families"), dict):

@@ -5,8 +5,6 @@ sampling; its key is the hash of all of them. It is 2 MB of JSONL, so it lies in
 """
 
 import errno
-import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -25,9 +23,9 @@ from .evaluation_child import (
     sampling_command,
     task_environment,
 )
-from .evaluations import FileHashes
+from .hashes import FileHashes
 from .paths import Workspace
-from .runfiles import POLICY_NAME, read_object
+from .runfiles import read_object
 from .task import Task
 
 PER_FAMILY = 500  # prompts a family, the first of prompts_train
@@ -52,17 +50,7 @@ class ScoreFiles:
 
     def key(self, policy_dir: Path) -> str:
         """The content hash that names this checkpoint's score file. Raises OSError."""
-        inputs = [
-            policy_dir / POLICY_NAME,
-            policy_dir / "config.json",
-            self.task.policy / POLICY_NAME,
-            self.task.policy / "config.json",
-            self.task.reward_model / "rm.safetensors",
-            self.task.reward_model / "config.json",
-            self.task.prompts,
-        ]
-        parts = [1, PER_FAMILY, SAMPLES, SEED, *(self.hashes.of(path) for path in inputs)]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+        return self.hashes.sampled_key(policy_dir, self.task.files, HOW)
 
     def stored(self, policy_dir: Path) -> Path | None:
         """The kept score file of the checkpoint as it is now, whole, or None."""

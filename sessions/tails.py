@@ -4,8 +4,6 @@ The document is what `python -m rlhf.analysis.tails` writes; here it is only pas
 names of the sources put in, since the same content may go by other names another day.
 """
 
-import hashlib
-import json
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +14,7 @@ from rlhf.runlog import write_json
 
 from .analysis import analyse
 from .errors import InputError, SessionError
+from .hashes import key_of
 from .paths import Workspace
 from .runfiles import read_object
 from .scores import ScoreFiles
@@ -103,8 +102,7 @@ class Tails:
             contents = [self.scores.hashes.of(source.file) for source in sources]
         except OSError as error:
             raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
-        parts = json.dumps([MADE_BY, with_reference, *contents])
-        return hashlib.sha256(parts.encode()).hexdigest()[:32]
+        return key_of([MADE_BY, with_reference, *contents])
 
     def _computed(
         self, sources: Sequence[Source], with_reference: bool, cancel: threading.Event | None

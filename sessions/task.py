@@ -50,6 +50,11 @@ class Task:
     def runs(self) -> Path:
         return self.root / "runs"
 
+    @property
+    def files(self) -> list[Path]:
+        """All that sampling a checkpoint reads of the task."""
+        return [self.root / needed for needed in _NEEDED]
+
     def check(self) -> None:
         """Raise TaskError, naming the first thing that is missing."""
         if not self.root.is_dir():

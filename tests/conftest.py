@@ -6,6 +6,7 @@ from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
+import hypothesis
 import pytest
 import torch
 from synthetic import console as console
@@ -18,6 +19,10 @@ ROOT = Path(__file__).resolve().parents[1]
 TASK = ROOT / "fixture" / "task"
 
 torch.set_num_threads(1)
+hypothesis.settings.register_profile(  # a busy machine is no fault
+    "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("busy")
 
 # started in the background of a script, the suite would hand its children signals that are ignored
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):

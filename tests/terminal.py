@@ -123,5 +123,6 @@ class Terminal:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.code = os.waitstatus_to_exitcode(status)
+                self.settle()  # its last words may still be on their way
                 return self.code
         raise AssertionError("still running:\n" + self.text)

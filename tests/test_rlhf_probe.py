@@ -95,7 +95,7 @@ def test_a_bad_line_does_not_end_the_child() -> None:
         timeout=60,
     )
     ready, bad, good = map(json.loads, done.stdout.splitlines())
-    assert done.returncode == 0 and ready == {"ready": True}
+    assert done.returncode == 0 and ready == {"ready": True, "reward_model": str(SHIPPED_RM)}
     assert (
         "error" in bad
         and good["score"] == probe(load_rm(str(SHIPPED_RM))[0], PROMPT, RESPONSE)["score"]

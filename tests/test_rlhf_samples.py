@@ -12,7 +12,7 @@ from rlhf.analysis.scorefile import Row
 
 
 def row(cluster: str | None, response: str, score: float | None = 0.0, family: str = "dune") -> Row:
-    fields = {"id": cluster, "prompt": "dune v0 v0 v0 v0", "response": response, "kl": 1.0}
+    fields = {"id": cluster, "prompt": f"dune {cluster}", "response": response, "kl": 1.0}
     return Row(1, family, score, None, cluster, fields)
 
 
@@ -111,6 +111,44 @@ def test_random_responses_are_a_permutation_that_the_seed_repeats() -> None:
     )
     assert first == again != other
     assert sorted(first) == sorted(other) == sorted(one.cluster for one in rows)
+
+
+def test_equal_responses_to_one_prompt_are_shown_once_with_their_number() -> None:
+    same = [row("a", "pa pa", 2.0), row("b", "pa pa", 2.0), row("a", "pa pa", 2.0)]
+    rows = [*same, row("a", "pa ka", 1.0), row("a", "pa ka", math.nan)]
+    found = family_samples(rows, Counts(2, 2, 9))
+    shown = {kind: [(r["id"], r["response"], r["count"]) for r in found[kind]] for kind in found
+             if kind in ("highest", "lowest", "random")}  # fmt: skip
+    assert shown["highest"] == [("a", "pa pa", 2), ("b", "pa pa", 1)]
+    assert shown["lowest"] == [("a", "pa ka", 1), ("a", "pa pa", 2)]
+    assert sorted(shown["random"]) == [("a", "pa ka", 2), ("a", "pa pa", 2), ("b", "pa pa", 1)]
+    assert (found["n"], found["distinct"], found["nonfinite"]) == (5, 3, 1)
+    nameless = [Row(n, "dune", 0.0, None, None, {"response": "pa"}) for n in range(3)]
+    assert [r["count"] for r in family_samples(nameless, Counts())["highest"]] == [1, 1, 1]
+
+
+def test_each_position_has_its_own_favoured_token() -> None:
+    policy = [row(f"p{i}", "pa ka pa" if i % 4 else "pa za pa") for i in range(200)]
+    reference = [row(f"p{i}", "ka ka za" if i % 4 else "pa ka za") for i in range(200)]
+    found = samples(policy, reference)["families"]["dune"]["positions"]
+    first, second, third, *rest = found
+    assert [(one["position"], one["n"]) for one in found] == [
+        *((place, 200) for place in (1, 2, 3)),
+        *((place, 0) for place in range(4, 9)),
+    ]
+    assert (first["token"], first["share"], first["reference"], first["over"]) == (
+        "pa", 1.0, 0.25, True,
+    )  # fmt: skip
+    assert second["token"] == "za" and third["token"] == "pa"
+    assert not any(one["over"] for one in rest)
+    # joint over 24 tokens at 8 positions, so wider than the family's own intervals
+    alone = shares(policy, {f"p{i}": i for i in range(200)}, slice(0, 1))
+    ground = shares(reference, {f"p{i}": i for i in range(200)}, slice(0, 1))
+    narrow = {r["token"]: r for r in favoured(alone, ground)}["pa"]
+    assert first["ratio"] == narrow["ratio"] and first["low"] < narrow["low"] < narrow["ratio"]
+    z = NormalDist().inv_cdf(1 - 0.05 / 2 / (24 * 8)) / NormalDist().inv_cdf(1 - 0.05 / 2 / 24)
+    widths = [math.log(one["high"] / one["low"]) for one in (first, narrow)]
+    assert widths[0] / widths[1] == pytest.approx(z)
 
 
 def test_the_command_reads_lists_and_strings_and_writes_strict_json(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """Decisions: what is recorded, what is missing, what stands, and what makes it out of date."""
 
+import hashlib
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+import toy_scores
 from synthetic import Console, write_run
 
 from sessions import meta
@@ -53,6 +56,49 @@ def test_missing_inputs_of_the_release_rule_are_listed_by_name(console: Console)
     assert {"true quality dune", "reference true quality dune"} <= missing
     assert "balanced proxy and KL" in missing
     assert document["decisions"] == []
+
+
+def evidence(console: Console, run: str) -> dict[str, Any]:
+    return dict(json.loads(console.run("decide", run, "--json").stdout)["evidence"])
+
+
+def test_tails_that_were_looked_at_are_evidence_and_the_others_are_missing(
+    console: Console,
+) -> None:
+    toy_scores.install(console.place / "fake")
+    console.environment["SCORES_CALLS"] = str(console.place / "score-calls")
+    before = evidence(console, "kl002-s1500")
+    assert before["figures"]["tails"] is None and "tails" not in before["sha256"]
+    assert "tails of the raw scores" in [one["input"] for one in before["missing"]]
+    assert not (console.place / "score-calls").exists()  # deciding samples nothing
+    assert console.run("tails", "kl002-s1500").returncode == 0
+    after = evidence(console, "kl002-s1500")
+    tails = after["figures"]["tails"]
+    assert {"dune", "ember"} <= set(tails["shifted"])
+    assert tails["families"]["dune"]["above_p99_5"]["value"] == 1.0
+    assert tails["families"]["dune"]["median_shift"]["low"] > 5
+    assert tails["families"]["anvil"]["n"] == 2000
+    assert "tails of the raw scores" not in [one["input"] for one in after["missing"]]
+    assert {len(after["sha256"][key]) for key in ("tails", "scores, run")} == {64}
+    assert evidence(console, "kl002-s1500") == after
+    assert "tails" not in evidence(console, "kl05-s800")["sha256"]
+    seen = ("--reason", "x", "--seen")
+    assert console.run("decide", "kl002", "hold", *seen, before["digest"]).returncode == 1
+    assert console.run("decide", "kl002", "hold", *seen, after["digest"]).returncode == 0
+    text = console.run("decide", "kl002").stdout
+    assert ">ref p99.5" in text and "median shifted (95 %): " in text
+
+
+def test_a_decision_made_before_tails_were_evidence_stays_readable(console: Console) -> None:
+    policy = console.task / "runs" / "kl05-s800" / "policy.safetensors"
+    digest = hashlib.sha256(policy.read_bytes()).hexdigest()
+    figures = {"figures": {"dev": None}, "quality": None, "missing": [], "digest": "d"}
+    found = {**figures, "sha256": {"policy.safetensors": digest}}
+    decide(Workspace(console.workspace), "kl05-s800", "ship", "of old", found)
+    run = one_run(console, "kl05-s800")
+    assert (run["verdict"], run["verdict_stale"]) == ("ship", False)
+    assert "of old" in console.run("decide", "kl05").stdout
+    assert "of old" in console.run("show", "kl05").stdout
 
 
 def test_a_later_decision_stands_after_it_and_nothing_is_overwritten(console: Console) -> None:

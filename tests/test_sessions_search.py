@@ -10,7 +10,8 @@ from toy_lab import eventually
 
 from sessions.errors import UsageError
 from sessions.identity import stat
-from sessions.log_search import POLL_BYTES, Search
+from sessions.log_pages import PAGE_BYTES, pages_back, whole_end
+from sessions.log_search import LIMIT, POLL_BYTES, Search
 from sessions.log_text import ERRORS
 
 
@@ -76,7 +77,8 @@ def test_a_search_ends_with_whoever_asked_for_it(tmp_path: Path) -> None:
     script = f"""
 import sys, time
 from pathlib import Path
-from sessions.log_search import POLL_BYTES, Search
+from sessions.log_pages import PAGE_BYTES, pages_back, whole_end
+from sessions.log_search import LIMIT, POLL_BYTES, Search
 search = Search(Path({str(path)!r}), r"(a+)+$(?<=b)")
 print(search._child.pid, flush=True)
 time.sleep(60)
@@ -102,3 +104,37 @@ def test_one_poll_takes_a_bounded_part_of_what_a_child_finds(tmp_path: Path) -> 
     eventually(lambda: polls.append(search.poll()) or sum(map(len, polls)) == 5000)
     search.cancel()
     assert max(map(len, polls)) <= 2 * POLL_BYTES // 900
+
+
+def test_a_search_from_the_end_finds_the_newest_first_and_every_one(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("".join(f"line {n}\n" for n in range(9_000)) + "torn")
+    assert collect(Search(path, "torn", newest=True)) == []
+    search, found = Search(path, "[05]$", newest=True), []
+    eventually(lambda: found.extend(search.poll()) or search.finished)
+    search.cancel()
+    numbers = [int(match.text.split()[1]) for match in found]
+    assert numbers == list(range(8_995, -1, -5))
+    whole = path.read_bytes()
+    assert all(whole[m.offset :].startswith(f"{m.text}\n".encode()) for m in found)
+
+
+def test_a_search_from_the_end_stops_at_the_limit_and_follows(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("".join(f"line {n}\n" for n in range(3 * LIMIT)))
+    search, found = Search(path, "line", follow=True, newest=True), []
+    eventually(lambda: found.extend(search.poll()) or search.whole)
+    assert LIMIT <= len(found) < 2 * LIMIT and found[0].text == f"line {3 * LIMIT - 1}"
+    with open(path, "a") as file:
+        file.write("line new\n")
+    eventually(lambda: found.extend(search.poll()) or found[-1].text == "line new")
+    search.cancel()
+
+
+@pytest.mark.parametrize("size", [100, 3 * PAGE_BYTES])
+def test_lines_of_any_length_are_passed_backwards(size: int, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"first\n" + b"x" * size + b"end\nlast\n")
+    pages = [line for page in pages_back(path, whole_end(path)) for line in reversed(page)]
+    assert [line.offset for line in pages] == [size + 10, 6, 0]
+    assert [line.text[-4:] for line in pages][::2] == ["last", "irst"]

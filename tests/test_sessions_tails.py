@@ -1,5 +1,7 @@
 """Score files and tails as they are kept: made once, whole or not at all, never stale."""
 
+import hashlib
+import json
 import os
 import threading
 import time
@@ -12,8 +14,10 @@ from synthetic import write_run, write_task
 from rlhf.vocab import FAMILIES
 from sessions.errors import InputError
 from sessions.evaluation_child import EvaluationError
+from sessions.evaluations import Evaluations
 from sessions.identity import own
 from sessions.paths import Workspace
+from sessions.scores import ScoreFiles
 from sessions.tails import MOST, Bin, Source, Tails, Wanted, rows_behind
 from sessions.task import Task
 
@@ -53,6 +57,25 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setenv("FAMILIES", " ".join(FAMILIES))
     monkeypatch.setenv("SCORES_CALLS", str(tmp_path / "calls"))
     return Bench(tmp_path)
+
+
+def key_by_hand(how: list[int], files: list[Path]) -> str:
+    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    return hashlib.sha256(json.dumps([1, *how, *digests]).encode()).hexdigest()[:32]
+
+
+@pytest.mark.parametrize("of", ["a run", "the reference"])
+def test_what_was_kept_before_is_found_under_its_key(bench: Bench, of: str) -> None:
+    """Keys never change unasked: what was measured under another would be measured again."""
+    task = Task(bench.task)
+    folder = bench.run if of == "a run" else task.policy
+    (folder / "config.json").write_text('{"d_model": 64}')
+    own = [folder / "policy.safetensors", folder / "config.json"]
+    ground = [task.policy / "policy.safetensors", task.policy / "config.json"]
+    rest = [task.reward_model / "rm.safetensors", task.reward_model / "config.json", task.prompts]
+    scores, evaluations = ScoreFiles(task, bench.workspace), Evaluations(task, bench.workspace)
+    assert scores.key(folder) == key_by_hand([500, 4, 0], [*own, *ground, *rest])
+    assert evaluations.key(folder) == key_by_hand([200, 4, 0], [*own, ground[0], *rest])
 
 
 def no_child(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,7 +215,7 @@ def test_logs_show_search_and_follow(console: Console) -> None:
 
 def test_logs_follow_until_the_end(console: Console) -> None:
     (run,) = console.lab.launch("r", steps=100)
-    done = console.run("logs", run, "--follow")
+    done = console.run("logs", run, "-n", "200", "--follow")
     assert done.returncode == 0
     steps = [int(found) for found in re.findall(r"step (\d+)/100", done.stdout)]
     assert steps == list(range(1, 101))

@@ -20,11 +20,12 @@ from rlhf.vocab import FAMILIES
 from sessions.paths import shipped_task
 from sessions.record import load
 from tui.app import ConsoleApp
-from tui.launch_form import Draft, base_texts, field_of, source_lines
+from tui.launch_form import Draft, base_texts, field_of
 from tui.launch_options import axes_of
 from tui.place import Place
 from tui.screens.launch import LaunchScreen
 from tui.widgets.lines import Lines
+from tui.wrapper_files import source_lines
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31mred[/bold]\u202e" + "x" * 300
 

@@ -181,6 +181,31 @@ def test_a_filter_shows_only_what_matches_and_goes_on(log: Path) -> None:
         one.end()
 
 
+def test_a_filter_over_most_of_a_huge_log_shows_its_newest_lines_at_once(log: Path) -> None:
+    log.write_text(numbered(0, 400_000))
+    one = Reading(log)
+    try:
+        one.until(lambda p: p.lines)
+        one.reader.search("line", True)
+        page = one.until(lambda p: p.filtered and p.lines, 15)
+        assert text(page)[-1] == "line 399999", "the oldest came first"
+        page = one.until(lambda p: not p.searching, 15)
+        assert page.following and text(page)[-1] == "line 399999" and 10_000 <= page.found < 20_000
+    finally:
+        one.end()
+
+
+def test_a_filter_that_nothing_matches_says_so(log: Path) -> None:
+    log.write_text(numbered(0, 5000))
+    one = Reading(log)
+    try:
+        one.until(lambda p: p.lines)
+        one.reader.search("nowhere", True)
+        assert not one.until(lambda p: p.filtered and not p.searching, 15).lines
+    finally:
+        one.end()
+
+
 def test_ten_thousand_lines_a_second_are_followed_without_missing_one(log: Path) -> None:
     log.write_text("")
     one = Reading(log)
@@ -191,7 +216,8 @@ def test_ten_thousand_lines_a_second_are_followed_without_missing_one(log: Path)
                 file.write(numbered(500 * tick, 500 * tick + 500))
                 file.flush()
                 time.sleep(max(0.0, began + 0.05 * (tick + 1) - time.monotonic()))
-        page = one.until(lambda p: p.known == 10_000 and p.following)
+        last = "line 9999"
+        page = one.until(lambda p: p.known == 10_000 and p.following and text(p)[-1] == last)
         assert text(page) == [f"line {n}" for n in range(9_990, 10_000)]
         assert (len(one.pages) - posts) / (time.monotonic() - began) <= 10
     finally:

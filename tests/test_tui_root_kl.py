@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import toy_scores
 from synthetic import Console
 from test_tui_hostile import SIZES, app_over, curves_of, ready, screen_text, type_keys
 
+from rlhf.vocab import FAMILIES
 from tui.curves import OVERALL, Follower
 from tui.messages import FrontierFound
 from tui.root_kl import Found, Point, csv_text, points_of, series_of, table_lines, trajectory
@@ -68,9 +70,78 @@ def test_points_come_in_order_of_their_root_and_what_is_no_number_is_none() -> N
 def test_the_table_says_what_is_missing() -> None:
     lacking = [("a step-1", Path("a"))] * 3
     lines = table_lines(Found({OVERALL: {RUN: []}}, {}, lacking), OVERALL, {}, 7, 100)
-    assert "3 checkpoints are not evaluated (e)" in lines[0]
+    assert "3 checkpoints not evaluated (e)" in lines[0]
     assert "7 log rows left out: KL negative or not finite" in lines[0]
     assert table_lines(Found(failure="no torch"), OVERALL, {}, 0, 80) == ["not evaluated: no torch"]
+
+
+# -- the command -----------------------------------------------------------------------------
+
+BEST_OF_N = """
+import json, os, sys
+with open(os.environ["BEST_CALLS"], "a") as calls:
+    print(os.getpid(), file=calls)
+row = {"n": 2, "kl": 0.25, "proxy": {"mean": 0.6, "se": 0.1, "n": 64}}
+json.dump({"families": {"dune": [row]}, "overall": [row]}, open(sys.argv[2], "w"))
+"""
+
+
+@pytest.fixture(name="checkpoints")
+def _checkpoints(console: Console) -> Console:
+    """A run with one checkpoint beside its final weights, and a made-up best-of-n."""
+    toy_scores.install(console.place / "fake")
+    (console.place / "fake" / "rlhf" / "analysis" / "frontier.py").write_text(BEST_OF_N)
+    console.environment["BEST_CALLS"] = str(console.place / "best-calls")
+    folder = console.task / "runs" / RUN / "checkpoints" / "step-000100"
+    folder.mkdir(parents=True)
+    (folder / "policy.safetensors").write_bytes(b"early")
+    (folder / "config.json").write_text("{}")
+    return console
+
+
+def frontier(console: Console, *words: str, **environment: str) -> dict[str, Any]:
+    done = console.run("frontier", RUN, "--json", *words, **environment)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_the_command_gives_every_point_and_keeps_what_it_measured(checkpoints: Console) -> None:
+    found = frontier(checkpoints)
+    assert list(found["families"]) == [OVERALL, *FAMILIES] and found["not_evaluated"] == []
+    dune = found["families"]["dune"]
+    assert [one["step"] for one in dune["checkpoints"]] == [100, None]
+    for one in dune["checkpoints"]:
+        assert one["root_kl"] == math.sqrt(one["kl"]) and {"mean", "se", "n"} <= set(one["proxy"])
+    assert dune["best_of_n"][0]["n"] == 2 and dune["best_of_n"][0]["root_kl"] == 0.5
+    assert frontier(checkpoints) == found
+    assert checkpoints.evaluated() == 2
+    assert len((checkpoints.place / "best-calls").read_text().splitlines()) == 1
+
+
+def test_one_family_without_best_of_n_and_as_text_and_csv(checkpoints: Console) -> None:
+    found = frontier(checkpoints, "--family", "ember", "--no-bon")
+    assert list(found["families"]) == ["ember"] and found["families"]["ember"]["best_of_n"] == []
+    assert not (checkpoints.place / "best-calls").exists()
+    text = checkpoints.run("frontier", RUN, "--family", "dune").stdout
+    assert "step 100" in text and "final" in text and "best of 2" in text
+    rows = checkpoints.run("frontier", RUN, "--family", "dune", "--csv").stdout.splitlines()
+    assert len(rows) == 4 and rows[0].startswith("scope,run,checkpoint,kl")
+
+
+def test_what_is_not_evaluated_is_named(checkpoints: Console) -> None:
+    done = checkpoints.run("--read-only", "frontier", RUN, "--json")
+    found = json.loads(done.stdout)
+    assert len(found["not_evaluated"]) == 2 and checkpoints.evaluated() == 0
+    assert "2 checkpoints not evaluated" in done.stderr
+    assert not (checkpoints.place / "cache").exists()
+    failed = checkpoints.run("frontier", RUN, "--evaluate", "1", EVALUATE_MODE="fail")
+    assert failed.returncode == 0 and "weights of another shape" in failed.stderr
+
+
+def test_a_kl_that_is_no_number_makes_no_point(checkpoints: Console) -> None:
+    found = frontier(checkpoints, EVALUATE_MODE="nan")["families"]
+    assert found["dune"]["checkpoints"] == [] and len(found["ember"]["checkpoints"]) == 2
+    assert point(-1.0).root is None and point(math.nan).root is None
 
 
 FOUND = {

@@ -1,7 +1,10 @@
 """Samples and the probe box: what is marked, hostile documents, and no child left behind."""
 
+import json
 import os
+import shutil
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +15,9 @@ from test_tui_tails import gone, sampled, scored
 from textual.pilot import Pilot
 
 from sessions.errors import SessionError
+from sessions.inputs import hash_inputs
 from sessions.probe import Probe, wrong_in
+from sessions.reward_model import reward_model
 from sessions.task import Task
 from tui.app import ConsoleApp
 from tui.messages import SamplesFound
@@ -24,6 +29,7 @@ __all__ = ["scored"]  # a fixture
 
 EVIL = "\x1b]0;owned\x07\x1b[2J[/bold]\u202e" + "w" * 300
 RUN = "kl002-s1500"
+SHIPPED_RM = toy_scores.ROOT / "fixture" / "task" / "reward_model"
 PROMPT, RESPONSE = "dune v0 v1 v2 v3", "pa pa pa pa pa pa pa he"
 
 
@@ -48,6 +54,16 @@ def test_what_no_interval_bears_out_is_not_marked() -> None:
     unsure = family(tokens=[token(marked=False, low=0.0, high=None)])
     assert over(unsure) == {} and "no token is over-represented" in tokens_line(unsure)
     assert "no reference samples" in tokens_line(family(tokens=[]))
+
+
+def test_repeats_are_counted_and_positions_told() -> None:
+    position = {"position": 3, "n": 1990, **token(share=0.98)}
+    one = family(distinct=7, positions=[position, {**position, "over": False, "position": 4}])
+    one["highest"] = [{"score": 4.0, "response": "pa he", "count": 17, "kl": 1.0}]
+    text = "\n".join(line.plain for line in family_lines("dune", one, positions=True))
+    assert "n 1, 7 distinct" in text and " x17  " in text and "x1 " not in text
+    assert "  3  [pa]   98.0 %    5.0 %   1990  x10.0 (9.00-11.0)" in text and "  4   pa " in text
+    assert "by position" not in "".join(line.plain for line in family_lines("dune", one))
 
 
 def test_what_is_not_finite_is_told_and_not_a_number() -> None:
@@ -86,6 +102,11 @@ DOCUMENTS: dict[str, Any] = {
             )
         }
     },
+    "positions": {
+        "families": {
+            "dune": family(positions=[{"position": 1, "n": 3, **token(EVIL, ratio=1e308)}] * 8)
+        }
+    },
     "a hundred families": {"families": {f"f{n}": family() for n in range(100)}},
     "a failure": "cannot read " + "w" * 300,
 }
@@ -113,7 +134,7 @@ async def test_the_screen_withstands(scored: Console, words: str) -> None:
         for size in SIZES:
             await pilot.resize_terminal(*size)
             await type_keys(app, "x", "v", "V", "down", "end", "pageup", "home", "y")
-            await type_keys(app, "i", "escape", "w", "escape", "x")
+            await type_keys(app, "i", "escape", "w", "escape", "x", "x", "x")
         await pilot.resize_terminal(80, 24)
         assert app.screen is screen
 
@@ -143,6 +164,22 @@ def test_pane_3_opens_the_samples_of_the_open_run(scored: Console) -> None:
         terminal.until(lambda: "[highest]" not in terminal.text)
         terminal.press("q")
         assert terminal.wait(10) == 0
+
+
+async def test_a_panes_key_leaves_for_it_and_p_probes_the_highest_of_all(scored: Console) -> None:
+    app = app_over(scored)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(app, pilot)
+        await until(pilot, lambda: "read-only" in screen_text(app))
+        positions = [{"position": 1, "n": 3, **token()}]
+        document = {"families": {"dune": family(positions=positions)}}
+        screen.on_samples_found(SamplesFound(document))
+        await type_keys(app, "tab", "tab", "tab", "p")
+        await until(pilot, lambda: isinstance(app.screen, ProbeScreen))
+        assert f"│ {PROMPT}" in screen_text(app)
+        await type_keys(app, "escape", "2")
+        await until(pilot, lambda: app.screen is app.screen_stack[0])
+        assert "No run is open" in screen_text(app) or "by step" in screen_text(app)
 
 
 @pytest.mark.parametrize("how", ["esc", "killed"])
@@ -194,8 +231,8 @@ def children(console: Console, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     )
     plain = Probe.__init__
 
-    def noted(self: Probe, task: Task) -> None:
-        plain(self, task)
+    def noted(self: Probe, task: Task, run: Path | None = None) -> None:
+        plain(self, task, run)
         started.append(self._child.pid)
 
     monkeypatch.setattr(Probe, "__init__", noted)
@@ -228,6 +265,74 @@ async def test_the_probe_scores_what_is_typed(console: Console, children: list[i
     assert len(children) == 1
 
 
+def own_reward_model(console: Console, run: Path) -> Path:
+    """Another reward model, named by the recipe of a run."""
+    own = console.place / "rm-v2"
+    own.mkdir(exist_ok=True)
+    (own / "rm.safetensors").write_bytes(b"another")
+    (own / "config.json").write_text("{}")
+    recipe = json.loads((run / "run_config.json").read_text()) | {"reward_model": str(own)}
+    (run / "run_config.json").write_text(json.dumps(recipe))
+    return own
+
+
+def test_the_probe_has_the_reward_model_that_the_run_was_trained_with(console: Console) -> None:
+    task, run = Task(console.task), console.task / "runs" / RUN
+    none = reward_model(task)
+    assert (none.folder, none.of) == (task.reward_model.absolute(), "task")
+    recipe = json.loads((run / "run_config.json").read_text()) | {
+        "reward_model": "/task/reward_model"
+    }
+    (run / "run_config.json").write_text(json.dumps(recipe))
+    same = reward_model(task, run)
+    assert (same.folder, same.of) == (task.reward_model.absolute(), "run")
+    own = own_reward_model(console, run)
+    assert reward_model(task, run)[:2] == (own, "run")
+
+
+@pytest.mark.parametrize("how", ["gone", "changed", "nameless"])
+def test_a_reward_model_that_is_no_longer_the_runs_is_not_used(console: Console, how: str) -> None:
+    task, run = Task(console.task), console.task / "runs" / RUN
+    own = own_reward_model(console, run)
+    named = {"reward_model": str(own)}
+    (run / "run.json").write_text(json.dumps({"config": named, "inputs": hash_inputs(named)}))
+    assert reward_model(task, run)[:2] == (own, "run")
+    if how == "gone":
+        (own / "rm.safetensors").unlink()
+    elif how == "changed":
+        (own / "rm.safetensors").write_bytes(b"trained anew")
+    else:
+        (run / "run.json").write_text(json.dumps({"config": {"reward_model": 3}}))
+    found = reward_model(task, run)
+    assert (found.folder, found.of) == (task.reward_model.absolute(), "task")
+    said = {"gone": "is not there", "changed": "has changed", "nameless": "names none"}
+    assert said[how] in found.said
+
+
+def test_the_command_says_whose_reward_model_it_has(console: Console) -> None:
+    own = own_reward_model(console, console.task / "runs" / RUN)
+    for folder in (own, console.task / "reward_model"):
+        shutil.copytree(SHIPPED_RM, folder, dirs_exist_ok=True)
+    of_run = json.loads(console.run("probe", PROMPT, RESPONSE, "--run", RUN, "--json").stdout)
+    assert (of_run["reward_model"], of_run["reward_model_of"]) == (str(own), "run")
+    plain = json.loads(console.run("probe", PROMPT, RESPONSE, "--json").stdout)
+    assert plain["reward_model"] == str(console.task / "reward_model")
+    assert plain["reward_model_of"] == "task" and plain["score"] == of_run["score"]
+
+
+async def test_the_box_says_whose_reward_model_it_has(
+    console: Console, children: list[int]
+) -> None:
+    run = console.task / "runs" / RUN
+    own_reward_model(console, run)
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await app.push_screen(ProbeScreen(app.pane.shell, PROMPT, RESPONSE, run))
+        await until(pilot, lambda: "score 2.5" in screen_text(app))
+        assert "the run's own reward model" in screen_text(app)
+
+
 async def test_closing_the_box_while_it_loads_leaves_no_child(
     console: Console, children: list[int]
 ) -> None:
@@ -247,9 +352,9 @@ async def test_a_child_that_starts_after_the_box_was_closed_is_ended(
     mode(console, "slow")
     go, noted = threading.Event(), Probe.__init__
 
-    def late(self: Probe, task: Task) -> None:
+    def late(self: Probe, task: Task, run: Path | None = None) -> None:
         go.wait(10)
-        noted(self, task)
+        noted(self, task, run)
 
     monkeypatch.setattr(Probe, "__init__", late)
     app = app_over(console)
@@ -304,6 +409,15 @@ def test_close_ends_an_ask_that_waits(console: Console, children: list[int]) -> 
     assert not thread.is_alive() and failures and gone(children[0])
 
 
+def test_why_a_child_ended_is_told_again(console: Console, children: list[int]) -> None:
+    mode(console, "fails")
+    probe = Probe(Task(console.task))
+    for _ in range(2):
+        with pytest.raises(SessionError, match="weights of another shape"):
+            probe.ask(PROMPT, RESPONSE)
+    probe.close()
+
+
 @pytest.mark.parametrize(
     ("prompt", "response", "said"),
     [
@@ -311,7 +425,7 @@ def test_close_ends_an_ask_that_waits(console: Console, children: list[int]) -> 
         ("dnue v0 v1 v2 v3", RESPONSE, "dune"),
         ("dune v0 v1 v2", RESPONSE, "has 3 values"),
         ("dune v0 v1 v2 v8", RESPONSE, "v8"),
-        (PROMPT, "pa", "1 tokens of 8"),
+        (PROMPT, "pa", "1 of 8 tokens"),
         (PROMPT, RESPONSE + " zz", "'zz' is no token"),
         (PROMPT, RESPONSE, ""),
         ("<dune> v0 v1 v2 v3 <sep>", RESPONSE, ""),

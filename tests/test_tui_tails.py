@@ -117,6 +117,17 @@ def test_what_cannot_be_done_is_one_line_or_document(
     assert said in error["message"]
 
 
+def test_one_family_alone_keeps_the_axis_of_all(scored: Console) -> None:
+    whole = json.loads(scored.run("tails", RUN, "--json").stdout)
+    found = json.loads(scored.run("tails", RUN, "--family", "anvil", "--json").stdout)
+    assert found["families"] == {"anvil": whole["families"]["anvil"]}
+    assert found["edges"] == whole["edges"] and found["edges"][-1] > 4  # where dune lies
+    text = scored.run("tails", RUN, "--family", "anvil").stdout
+    assert "anvil" in text and "dune" not in text
+    unknown = scored.run("tails", RUN, "--family", "sand")
+    assert unknown.returncode == 2 and "there are anvil, birch" in unknown.stderr
+
+
 def test_a_failing_sampler_is_told(scored: Console) -> None:
     done = scored.run("tails", RUN, SCORES_MODE="fail")
     assert done.returncode == 4 and "expected 64, found 32" in done.stderr

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -16,6 +16,9 @@ from sessions.paths import RUN_RECORD, Workspace
 
 from .exits import CommandError, Exit
 from .place import Place
+
+if TYPE_CHECKING:
+    from sessions.catalogue import Listing
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
@@ -42,8 +45,11 @@ def acting(place: Place, changes: bool = True) -> Iterator[Workspace]:
         raise _command_error(error) from error
 
 
-def find(place: Place, name: str) -> Found:
-    """The run or job that `name` means: id, unique prefix or folder. Raises CommandError."""
+def find(place: Place, name: str, listing: "Listing | None" = None) -> Found:
+    """The run or job that `name` means: id, unique prefix or folder. Raises CommandError.
+
+    Looks in `listing`, if there is one already, rather than in every folder.
+    """
     workspace = Workspace(place.workspace.absolute())
     if ID.match(name):
         for parent in (workspace.runs, workspace.jobs):
@@ -51,7 +57,7 @@ def find(place: Place, name: str) -> Found:
                 return Found(name, parent / name)
     from sessions.catalogue import find as find_run
 
-    listing = place.catalogue().scan()
+    listing = listing or place.catalogue().scan()
     try:
         identifier = find_run(listing, name)
     except LookupError as error:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from .fields import Run
 from .filter import FilterError, Test, compile_filter
+from .filter_pass import passing
 from .render import clean
 
 MOST_RULES = 50
@@ -54,23 +55,29 @@ class Alerts:
                 continue
 
     def check(self, runs: Mapping[str, Run]) -> list[str]:
-        """Renew what holds; a note for each pair that did not hold before.
+        """Renew what holds; a note for each pair that did not hold before, or rule that went.
 
         A run that is the very object of the last time is not judged again: thousands are settled.
         """
         before, known = self.holding, self._judged
-        self._judged = {
-            key: known[key] if key in known and known[key][0] is run else (run, self._rules_of(run))
-            for key, run in runs.items()
-        }
+        fresh = {k: run for k, run in runs.items() if k not in known or known[k][0] is not run}
+        self._judged = {k: (run, [] if k in fresh else known[k][1]) for k, run in runs.items()}
+        slow = [rule for rule in self.rules if not self._judge(rule, fresh)]
         pairs = [(rule, key) for key, (_, rules) in self._judged.items() for rule in rules]
         order = {rule: place for place, rule in enumerate(self._tests)}
-        pairs.sort(key=lambda pair: order[pair[0]])
+        pairs = sorted((p for p in pairs if p[0] in order), key=lambda pair: order[pair[0]])
         self.holding = {(rule, key): clean(runs[key]["name"]) for rule, key in pairs}
-        return _told({pair: n for pair, n in self.holding.items() if pair not in before})
+        told = _told({pair: n for pair, n in self.holding.items() if pair not in before})
+        return [*told, *(f"the rule {clean(rule)} is removed: it takes too long" for rule in slow)]
 
-    def _rules_of(self, run: Run) -> list[str]:
-        return [rule for rule, test in self._tests.items() if test(run)]
+    def _judge(self, rule: str, runs: Mapping[str, Run]) -> bool:
+        """Judge these runs by a rule; one that takes too long is forgotten."""
+        try:
+            for run in passing(self._tests[rule], runs.values()):
+                self._judged[run["id"]][1].append(rule)
+        except FilterError:
+            del self._tests[rule]
+        return rule in self._tests
 
 
 def _told(fresh: Mapping[tuple[str, str], str]) -> list[str]:

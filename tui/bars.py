@@ -32,11 +32,23 @@ def tabs_line(
     return tabs.append(pad(clean(title), rest, right=True), style="dim")
 
 
+def key_hints(keys: Iterable[str], room: int) -> str:
+    """As many of the keys as have room, the first being the most important; help always."""
+    help_key, shown = "? help", ""
+    for key in keys:
+        if width(f" {shown}{key}  {help_key}") > room:
+            break
+        shown += f"{key}  "
+    return f" {shown}{help_key}"
+
+
 def status_line(said: str, status: str, room: int) -> Text:
     """What there is to say, else the pane's status (both where there is room); hints."""
     left = f" {said or status}"
     if said and len(left) < room // 3:
         left += f"   {status}"
+    if not said:  # a status gives way to the one key that tells all others
+        left = fit(left, room - len(FEWER_HINTS) - 2) or left
     spare = room - width(left) - 2
     hints = HINTS if spare >= len(HINTS) else FEWER_HINTS if spare >= len(FEWER_HINTS) else ""
     text = Text(fit(left, room), style="bold" if said else "", no_wrap=True)

@@ -34,6 +34,7 @@ COMMANDS = {  # command: the module in tui.commands that holds it
     "tails": "tails",
     "samples": "samples",
     "probe": "samples",
+    "frontier": "frontier",
     "wrapper": "checks",
     "grade": "grade",
     "grades": "grade",

@@ -7,13 +7,20 @@ from rlhf.vocab import FAMILIES
 
 from .marks import VERDICT_MARKS
 from .render import NONE, age, clean, fit, pad, plain, with_error
+from .tails_view import share, shift
 
 Document = Mapping[str, Any]
 
 
 def figure_lines(figures: Document) -> Iterator[str]:
-    """A table: proxy and KL with standard error and n, of dev, balanced and each family."""
-    yield f"{'':9} {'proxy (RM)':>12} {'KL (k1, nats)':>14} {'n':>6}"
+    """A table: proxy and KL with standard error and n, of dev, balanced and each family.
+
+    With them, where there are tails: the share of scores above the reference's p99.5, and the
+    shift of the median in IQRs of the reference.
+    """
+    tails = _object(figures, "tails")
+    beside = f" {'>ref p99.5':>10} {'shift':>6}" if tails else ""
+    yield f"{'':9} {'proxy (RM)':>12} {'KL (k1, nats)':>14} {'n':>6}{beside}"
     dev, balanced = _object(figures, "dev"), _object(figures, "balanced")
     yield _row("dev", dev.get("proxy"), None, dev.get("kl"), None, None)
     errors = (balanced.get("proxy_se"), balanced.get("kl_se"), balanced.get("n"))
@@ -23,7 +30,19 @@ def figure_lines(figures: Document) -> Iterator[str]:
         pair = _object(families, family)
         proxy, kl = _object(pair, "proxy"), _object(pair, "kl")
         means = (proxy.get("mean"), proxy.get("se"), kl.get("mean"), kl.get("se"))
-        yield _row(family, *means, proxy.get("n"))
+        yield _row(family, *means, proxy.get("n")) + _beside(_object(tails, "families"), family)
+    if tails:
+        counts = sorted({one.get("n", 0) for one in _object(tails, "families").values()})
+        shifted = [clean(str(one)) for one in tails.get("shifted") or []]
+        yield f">ref and shift are of {' or '.join(map(str, counts))} scores a family;"
+        yield f"median shifted (95 %): {' '.join(shifted) or 'nowhere'}"
+
+
+def _beside(families: Document, family: str) -> str:
+    one = _object(families, family)
+    if not one:
+        return ""
+    return f" {share(one.get('above_p99_5')):>10} {shift(one.get('median_shift')):>6}"
 
 
 def _object(value: Any, key: str) -> Document:
@@ -84,7 +103,7 @@ def evidence_lines(found: Document, history: Sequence[Document], stale: Any) -> 
     yield from figure_lines(figures)
     yield ""
     lacking = list(missing_lines(missing if isinstance(missing, list) else []))
-    yield "still missing for the release rule:" if lacking else "nothing is missing"
+    yield "still missing for a decision:" if lacking else "nothing is missing"
     yield from (f"  {line}" for line in lacking)
     yield ""
     yield from history_lines(history, stale)

@@ -72,8 +72,8 @@ def _head(document: Document, when: str, compared: str, room: int) -> Iterator[T
     skipped = document.get("skipped")
     if isinstance(skipped, list) and skipped:
         yield Text(f"not run: {clean(' '.join(map(str, skipped)))}; no reward without")
-    taken = f"a grade of the snapshot taken then; the folder {compared}"
-    yield from _wrapped(taken, room, "", "dim")
+    said = f"a grade of the snapshot taken then; the folder {compared}"
+    yield from (Text(line, "dim") for line in wrap(said, room))
     parts = mapping(document, "components")
     for name in [*COMPONENTS, *(key for key in parts if key not in COMPONENTS)][:12]:
         score, weight = score_of(parts.get(name)), score_number(_get(parts.get(name), "weight"))

@@ -1,12 +1,11 @@
 """The launch form without its face: fields, what is typed, the command line, the preview."""
 
-import os
 import shlex
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rlhf.config import DEFAULTS, TASK_PREFIX, ConfigError, resolve
 from rlhf.vocab import FAMILIES
@@ -14,9 +13,6 @@ from rlhf.vocab import FAMILIES
 from .exits import CommandError
 from .launch_options import AXES, OTHERS, PATHS, axes_of
 from .render import clean, mix
-
-if TYPE_CHECKING:
-    from .place import Place
 
 SETTINGS = {  # option: its key in a run's config
     **{option: key for option, (key, _, _) in AXES.items()},
@@ -62,24 +58,29 @@ class Draft:
 
     def options(self) -> dict[str, Any]:
         """As the command's options."""
-        given = self.given()
-        return self._options(given)
-
-    def _options(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        settings = _split(texts.get("set", ""))
-        return {**dict.fromkeys(FIELDS), **texts, "settings": settings, "seed": None}
+        return _options(self.given())
 
     def mistakes(self) -> dict[str, str]:
         """What is wrong, by field, as far as the text alone tells."""
-        found = {}
-        for option, text in self.given().items():
-            try:
-                for key, values in axes_of(self._options({option: text})).items():
-                    for value in values:
-                        resolve({key: value})
-            except (CommandError, ConfigError) as error:
-                found[option] = clean(str(error))
-        return found
+        found = {option: _mistake(option, text) for option, text in self.given().items()}
+        return {option: wrong for option, wrong in found.items() if wrong}
+
+
+def _options(texts: Mapping[str, str]) -> dict[str, Any]:
+    settings = _split(texts.get("set", ""))
+    return {**dict.fromkeys(FIELDS), **texts, "settings": settings, "seed": None}
+
+
+@lru_cache(maxsize=256)
+def _mistake(option: str, text: str) -> str:
+    """What is wrong with one field; a field that stands while others change is not judged again."""
+    try:
+        for key, values in axes_of(_options({option: text})).items():
+            for value in values:
+                resolve({key: value})
+    except (CommandError, ConfigError) as error:
+        return clean(str(error))
+    return ""
 
 
 def _split(text: str) -> list[str]:
@@ -142,49 +143,6 @@ def placeholder(option: str, config: Mapping[str, Any]) -> str:
     return clean(_typed(value)) or "none"
 
 
-@dataclass(frozen=True)
-class Preview:
-    """What would run, or what is wrong and in which field."""
-
-    names: tuple[str, ...] = ()
-    cores: int = 1
-    seconds: float | None = None
-    wrapped: bool = False
-    field: str | None = None
-    wrong: str = ""
-
-    def lines(self) -> Iterator[str]:
-        """The preview in words."""
-        if self.wrong:
-            yield clean(self.wrong)
-            return
-        count = len(self.names)
-        runs = "1 run" if count == 1 else f"{count} runs"
-        cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
-        rights = "; the wrapper runs with your rights" if self.wrapped else ""
-        yield f"{runs} on {cores}, {told(self.seconds)}{rights}"
-        yield clean(", ".join(self.names))
-
-
-def told(seconds: float | None) -> str:
-    """A length of time by the measured speed."""
-    if seconds is None:
-        return "no run here tells how fast"
-    return f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min"
-
-
-def preview(place: "Place", draft: Draft) -> Preview:
-    """Check the form as the command would. For a worker: it reads and hashes the inputs."""
-    from .launching import planned
-
-    try:
-        plans, cores, _, seconds = planned(place, draft.options(), draft.parent)
-    except CommandError as error:
-        return Preview(field=field_of(error.message), wrong=error.line().removeprefix("rlhf-tui: "))
-    wrapped = any(plan.wrapper is not None for plan in plans)
-    return Preview(tuple(plan.name for plan in plans), cores, seconds, wrapped)
-
-
 def field_of(message: str) -> str | None:
     """The field that a refusal speaks of: `--kl: ...`, or `kl_coef ...`."""
     head = message.split(":")[0].removeprefix("--").replace("-", "_").split()
@@ -194,38 +152,3 @@ def field_of(message: str) -> str | None:
             if word.rstrip(":") in (option, SETTINGS.get(option)):
                 return option
     return None
-
-
-def wrappers(place: "Place") -> list[tuple[str, Path]]:
-    """Wrapper files: the shipped ones, the workspace's, those of earlier runs. For a worker."""
-    from sessions.paths import Workspace, shipped_wrappers
-
-    workspace = Workspace(place.workspace.absolute())
-    found = [("shipped", path) for path in sorted(shipped_wrappers().glob("*.py"))]
-    found += [("workspace", path) for path in sorted(workspace.wrappers.glob("*.py"))]
-    found += [(path.parent.name, path) for path in sorted(workspace.runs.glob("*/wrapper.py"))]
-    return [(where, path) for where, path in found if path.name != "__init__.py"]
-
-
-MOST_SOURCE = 20_000  # bytes of a wrapper that are shown
-
-
-def source_lines(path: Path) -> list[str]:
-    """A wrapper's source, safe to show; why not, if it cannot be read. For a worker."""
-    try:
-        data = _beginning(path.expanduser())
-    except (OSError, ValueError, RuntimeError) as error:
-        return [f"cannot be read: {getattr(error, 'strerror', None) or error}"]
-    lines = data[:MOST_SOURCE].decode(errors="replace").splitlines()
-    return [clean(line.expandtabs(4)) for line in lines] + ["..."] * (len(data) > MOST_SOURCE)
-
-
-def _beginning(path: Path) -> bytes:
-    """The first bytes of a regular file: a pipe or a device is never waited for."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError("it is not a regular file")
-        return os.read(handle, MOST_SOURCE + 1)
-    finally:
-        os.close(handle)

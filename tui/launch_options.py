@@ -33,7 +33,7 @@ OTHERS = {  # option: (how it is written, help)
     "set": ("KEY=JSON", "Any setting."),
     "name": ("TEXT", "Any text; the id is made from it."),
 }
-MOST_SEEDS = 1000
+MOST_VALUES = 1000  # of one setting: more would be more runs than a sweep may have
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -96,6 +96,8 @@ def _override(text: str) -> tuple[str, Any]:
 
 def _numbers(option: str, text: str, kind: type) -> list[Any]:
     values = []
+    if text.count(",") >= MOST_VALUES:
+        raise CommandError(Exit.USAGE, f"--{option}: more than {MOST_VALUES} values")
     for word in text.split(","):
         try:
             values.append(kind(word))
@@ -143,7 +145,9 @@ def _seeds(options: Mapping[str, Any]) -> dict[str, list[Any]]:
         first, dash, last = word.partition("-")
         low = _numbers("seeds", first, int)[0]
         high = _numbers("seeds", last, int)[0] if dash else low
-        if not 0 <= high - low < MOST_SEEDS:
+        if not 0 <= high - low < MOST_VALUES:
             raise CommandError(Exit.USAGE, f"--seeds: {word!r:.40} is no range")
         seeds |= dict.fromkeys(range(low, high + 1))
+        if len(seeds) > MOST_VALUES:
+            raise CommandError(Exit.USAGE, f"--seeds: more than {MOST_VALUES} values")
     return {"seed": list(seeds)}

@@ -9,11 +9,12 @@ from typing import Any
 from rlhf.runlog import dumps
 from sessions import progress
 from sessions.afterwards import VERDICT
+from sessions.catalogue import Listing
 from sessions.evidence import state_of
 from sessions.launch import launch
 from sessions.log_follow import Follower
 from sessions.paths import OUTPUT_LOG, Workspace
-from sessions.plan import Plan, Request, make_plans
+from sessions.plan import Plan, Request, Sweep, make_plans, make_sweep
 from sessions.record import load
 from sessions.runfiles import read_object
 from sessions.states import LIVE, State
@@ -48,13 +49,13 @@ def start(
 
 
 def planned(
-    place: Place, options: Mapping[str, Any], parent: str | None
-) -> tuple[list[Plan], int, list[float] | None, float | None]:
-    """What the options would start: plans, cores, seconds of each and in all, if a run tells."""
-    with acting(place, changes=False) as workspace:
-        found = None if parent is None else find(place, parent)
-        plans = make_plans(_request(place, options, found), place.task.absolute())
-        return plans, cores(), *_times(workspace, place.task, plans)
+    place: Place, options: Mapping[str, Any], parent: str | None, folders: Mapping[str, Path]
+) -> Sweep:
+    """What the options would start, checked. `folders` are those of the listed runs, by id."""
+    listing = Listing(folders=dict(folders))
+    with acting(place, changes=False):
+        found = None if parent is None else find(place, parent, listing)
+        return make_sweep(_request(place, options, found, listing), place.task.absolute())
 
 
 def _times(
@@ -73,11 +74,16 @@ def _warn(plans: Sequence[Plan]) -> None:
             narrate(f"note: {wrapper} is your own code and runs with your rights")
 
 
-def _request(place: Place, options: Mapping[str, Any], parent: Found | None) -> Request:
+def _request(
+    place: Place,
+    options: Mapping[str, Any],
+    parent: Found | None,
+    listing: Listing | None = None,
+) -> Request:
     axes = axes_of(options)
     init = axes.get("policy_init", [None])[0]
     if init is not None and not Path(init).exists() and not init.startswith("/task"):
-        axes["policy_init"] = [str(find(place, init).folder)]
+        axes["policy_init"] = [str(find(place, init, listing).folder)]
     if parent is None:
         return Request(axes, name=options["name"])
     record = load(parent.folder) or {}

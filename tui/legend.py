@@ -11,7 +11,7 @@ from .render import clean, fit
 from .state import Row, State
 
 _FACTS = (
-    ("balanced.proxy", "proxy"),
+    ("balanced.proxy", "evaluated proxy"),
     ("balanced.kl", "KL"),
     ("kl_coef", "coef"),
     ("steps", "steps"),
@@ -21,14 +21,17 @@ _FACTS = (
 )
 
 
-def facts_line(state: State, key: str) -> Text:
-    """Name, state, figures and settings of a run, the most telling first."""
+def facts_line(state: State, key: str, room: int) -> Text:
+    """Name, state, figures and settings of a run, the most telling first, as many as have room."""
     run = state.runs[key]
     row = Row(key, (run,))
     text = Text.assemble((fit(clean(run["name"]) or key, 40), "bold"))
     text.append(f"  {cell(row, COLUMNS['state'])}")
     for column, title in _FACTS:
-        text.append(f"  {title} ", "dim").append(cell(row, COLUMNS[column]))
+        fact = Text.assemble((f"  {title} ", "dim"), cell(row, COLUMNS[column]))
+        if text.cell_len + fact.cell_len > room:
+            break
+        text.append_text(fact)
     return text.append(f"  {clean(run['reason'] or '')}", "dim")
 
 

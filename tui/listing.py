@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from .exits import CommandError, Exit
 from .export import flat
 from .fields import FIELDS, K1, Run, getter
 from .filter import FilterError, compile_filter
+from .filter_pass import passing
 from .measuring import measure_missing
 from .order import ordered
 from .place import Place
@@ -42,19 +44,30 @@ class Chosen:
     problems: list[dict[str, str]]
 
 
-def collect(place: Place, query: Query) -> Chosen:
-    """Scan, measure, filter, sort. Raises CommandError."""
+PATIENCE_S = 5.0  # of processor time that a filter may take
+
+
+@contextmanager
+def _usage() -> Iterator[None]:
+    """A filter or a field that cannot be used is a mistake of whoever typed it."""
     try:
-        wanted = compile_filter(query.filter)
-        sort_by = (query.sort or "").removeprefix("-")
-        if sort_by:
-            getter(sort_by)
+        yield
     except (FilterError, KeyError) as error:
         message = error.args[0]
         raise CommandError(Exit.USAGE, message, fix="see rlhf-tui runs --help") from None
+
+
+def collect(place: Place, query: Query) -> Chosen:
+    """Scan, measure, filter, sort. Raises CommandError."""
+    sort_by = (query.sort or "").removeprefix("-")
+    with _usage():
+        wanted = compile_filter(query.filter)
+        if sort_by:
+            getter(sort_by)
     catalogue = place.catalogue()
     listing = measure_missing(catalogue, catalogue.scan(), query.evaluate)
-    matching = [run for run in listing.runs if wanted(run)]
+    with _usage():
+        matching = passing(wanted, listing.runs, PATIENCE_S)
     if sort_by:
         matching = ordered(matching, sort_by, (query.sort or "").startswith("-"))
     return Chosen(str(place.task), matching[: query.limit], len(matching), listing.problems)

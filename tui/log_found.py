@@ -1,6 +1,7 @@
 """A search of a log, or a filter: what its child has found, and where that leads. No Textual."""
 
 from bisect import bisect_left, bisect_right
+from operator import attrgetter
 from pathlib import Path
 
 from sessions.errors import SessionError
@@ -20,14 +21,15 @@ class Found:
 
     @property
     def searching(self) -> bool:
-        """Whether the child is still at it."""
-        return self._search is not None and not self._search.finished
+        """Whether the child still looks at what was there; a filter then waits for more."""
+        search = self._search
+        return search is not None and not search.finished and not (self.only and search.whole)
 
     def begin(self, path: Path, pattern: str, only: bool) -> str:
         """Start anew; why that cannot be, or nothing."""
         self.end()
         try:
-            self._search, self.only = Search(path, pattern, follow=only), only
+            self._search, self.only = Search(path, pattern, follow=only, newest=only), only
         except (OSError, SessionError) as error:
             return str(error)
         return ""
@@ -43,7 +45,9 @@ class Found:
         if self._search is not None and not self._search.finished:
             found = self._search.poll()
             self.count += len(found)
-            self.matches = [*self.matches, *found][-MOST_MATCHES:]
+            if found:  # of a filter the newest come first
+                found = sorted([*self.matches, *found], key=attrgetter("offset"))
+                self.matches = found[-MOST_MATCHES:]
 
     def jump(self, by: int, top: int | None) -> int | None:
         """The place of the match that `by` leads to from `top` (None: the log's end).

@@ -9,7 +9,7 @@ from pathlib import Path
 from rlhf.runlog import LOG_NAME, dumps
 from sessions.evidence import state_of
 from sessions.log_follow import Follower
-from sessions.log_pages import LineIndex, last_page, torn_line
+from sessions.log_pages import LineIndex, last_page, torn_line, whole_end
 from sessions.log_search import Search, checked
 from sessions.log_text import ERRORS
 from sessions.paths import OUTPUT_LOG
@@ -79,7 +79,7 @@ def _path(folder: Path, query: LogQuery) -> Path:
 
 
 def _plain(path: Path, folder: Path, query: LogQuery) -> Iterator[tuple[int, str]]:
-    end = _end_of(path)
+    end = whole_end(path)
     for line in last_page(path, query.lines, end) if end else []:
         yield line.offset, line.text
     if query.follow:
@@ -117,18 +117,6 @@ def _following(path: Path, folder: Path, offset: int) -> Iterator[tuple[int, str
         if time.monotonic() - cared > CARE_S:
             alive, cared = state_of(folder).state in LIVE, time.monotonic()
         time.sleep(0 if update.more else POLL_S)
-
-
-def _end_of(path: Path) -> int:
-    """Where the first line that is not whole yet begins."""
-    try:
-        with open(path, "rb") as file:
-            size = file.seek(0, 2)
-            start = max(0, size - (1 << 16))
-            file.seek(start)
-            return start + file.read().rfind(b"\n") + 1
-    except OSError:
-        return 0
 
 
 def _matching(path: Path, query: LogQuery) -> Iterator[tuple[int, str]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sessions.grades import Shelf
     from sessions.progress import Progress
 
-    from .launch_form import Preview
+    from .launch_preview import Preview
     from .log_reading import Page
 
 
@@ -196,7 +196,9 @@ class SamplesFound(Message):
 
 @dataclass
 class ProbeStarted(Message):
-    """The child that answers probes is there."""
+    """The child that answers probes is there, with this reward model."""
+
+    said: str
 
 
 @dataclass

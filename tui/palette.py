@@ -26,7 +26,9 @@ def _bindings(screen: Screen[object]) -> Iterator[tuple[str, ActiveBinding]]:
     keys: dict[str, list[str]] = {}
     kept: dict[str, ActiveBinding] = {}
     for active in screen.active_bindings.values():
-        if active.binding.description and not isinstance(active.node, Screen):
+        # a screen of ours has a tooltip for each of its keys, Textual's own have none
+        ours = active.binding.tooltip or not isinstance(active.node, Screen)
+        if active.binding.description and ours:
             keys.setdefault(active.binding.action, []).append(shown_key(active.binding))
             kept.setdefault(active.binding.action, active)
     for action, active in kept.items():

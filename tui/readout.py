@@ -23,7 +23,7 @@ def read_out(
     several = len({metric for metric, _ in panels}) > 1
     tight = len(panels) > 4 and room < 100
     titles = [_title(metric, scope, several) for metric, scope in panels]
-    table = [[f"at step {at:g}", *titles, "last row", "not finite"]]
+    table = [[f"training at step {at:g}", *titles, "last row", "not finite"]]
     any_bad = False
     for key in shown:
         curve = state.curves.get(key, Curve())

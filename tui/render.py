@@ -61,6 +61,11 @@ def pad(text: str, cells: int, right: bool = False) -> str:
     return blank + text if right else text + blank
 
 
+def number_of(count: int, noun: str) -> str:
+    """`1 grade`, `2 grades`."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
 def figure(value: Any) -> str:
     """A number in about four characters: 0.31, 11.9, 1500, 3.2e+08; NONE if it is missing."""
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .curves import OVERALL, Curve
 from .plotting import Series
-from .render import NONE, clean, figure, fit, with_error
+from .render import NONE, clean, figure, fit, number_of, with_error
 from .table import layout, to_csv
 
 if TYPE_CHECKING:
@@ -25,11 +25,17 @@ M = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Point:
-    """An evaluated checkpoint, or best-of-n: its label, KL and proxy."""
+    """An evaluated checkpoint, or best-of-n: its label, KL and proxy; its step or its n."""
 
     label: str
     kl: float
     proxy: M
+    at: int | None = None
+
+    @property
+    def root(self) -> float | None:
+        """The square root of the KL, where there is one."""
+        return math.sqrt(self.kl) if 0 <= self.kl < math.inf else None
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,7 @@ def trajectory(curve: Curve, scope: str) -> tuple[list[float], list[float], int]
 
 def series_of(points: Sequence[Point], slot: int, line: bool) -> Series:
     """Points as a series; those whose KL has no root are left out."""
-    finite = [p for p in points if p.kl >= 0 and math.isfinite(p.kl)]
-    pairs = [(math.sqrt(p.kl), p.proxy.get("mean")) for p in finite]
+    pairs = [(p.root, p.proxy.get("mean")) for p in points if p.root is not None]
     known = sorted((x, y) for x, y in pairs if isinstance(y, int | float) and math.isfinite(y))
     return Series(slot, [x for x, _ in known], [y for _, y in known], line=line)
 
@@ -71,62 +76,82 @@ def points_of(evaluated: Sequence[tuple[int | None, M]], scope: str) -> list[Poi
         figures = found["balanced"] if scope == OVERALL else found["families"].get(scope)
         if figures and isinstance(figures["kl"].get("mean"), int | float):
             label = "final" if step is None else f"step {step}"
-            points.append(Point(label, float(figures["kl"]["mean"]), figures["proxy"]))
+            points.append(Point(label, float(figures["kl"]["mean"]), figures["proxy"], step))
     return points
 
 
 def best_points(document: M, scope: str) -> list[Point]:
     """Best-of-n in a scope."""
     rows = document["overall"] if scope == OVERALL else document["families"].get(scope) or []
-    return [Point(f"best of {row['n']}", row["kl"], row["proxy"]) for row in rows]
+    return [Point(f"best of {row['n']}", row["kl"], row["proxy"], row["n"]) for row in rows]
+
+
+def gather(
+    place: "Place",
+    runs: Mapping[str, Path],
+    scopes: Sequence[str],
+    cancel: Any = None,
+    best_of_n: bool = True,
+) -> Found:
+    """What is evaluated, and best-of-n, which is computed if need be.
+
+    Raises SessionError, EvaluationError, CommandError or OSError.
+    """
+    from sessions.frontier import Frontier
+    from sessions.paths import Workspace
+
+    made = Frontier(place.checked_task(), Workspace(place.workspace), not place.read_only)
+    both = {key: made.points(folder) for key, folder in runs.items()}
+    points = {
+        scope: {key: points_of(there, scope) for key, (there, _) in both.items()}
+        for scope in scopes
+    }
+    lacking = [
+        (key if path == runs[key] else f"{key} {path.name}", path)
+        for key, (_, left) in both.items()
+        for path in left
+    ]
+    document = made.best_of_n(cancel) if best_of_n else None
+    best = {scope: best_points(document, scope) for scope in scopes} if document else {}
+    return Found(points, best, lacking)
 
 
 def look(place: "Place", runs: Mapping[str, Path], scopes: Sequence[str], cancel: Any) -> Found:
-    """What is evaluated, and best-of-n, which is computed if need be. For a worker."""
+    """What `gather` finds, or why it finds nothing. For a worker."""
     from sessions.errors import SessionError
     from sessions.evaluation_child import EvaluationError
-    from sessions.frontier import Frontier
-    from sessions.paths import Workspace
 
     from .exits import CommandError
 
     try:
-        made = Frontier(place.checked_task(), Workspace(place.workspace), not place.read_only)
-        both = {key: made.points(folder) for key, folder in runs.items()}
-        points = {
-            scope: {key: points_of(there, scope) for key, (there, _) in both.items()}
-            for scope in scopes
-        }
-        lacking = [(f"{k} {path.name}", path) for k, (_, left) in both.items() for path in left]
-        document = made.best_of_n(cancel)
-        best = {scope: best_points(document, scope) for scope in scopes}
-        return Found(points, best, lacking)
+        return gather(place, runs, scopes, cancel)
     except (SessionError, EvaluationError, CommandError, OSError) as error:
         return Found(failure=clean(str(error)))
 
 
 def table_lines(
-    found: Found, scope: str, names: Mapping[str, str], left_out: int, room: int
+    found: Found, scope: str, names: Mapping[str, str], left_out: int, room: int, best: int = 1
 ) -> list[str]:
-    """The evaluated points of one scope as lines; then best-of-n."""
+    """The evaluated points of one scope as lines; then the last `best` points of best-of-n."""
     if found.failure:
         return [f"not evaluated: {found.failure}"]
     rows = [[f"evaluated, {scope}", "checkpoint", "KL", "root KL", "proxy", "n"]]
     for key, points in (found.points.get(scope) or {}).items():
         rows += [[fit(names.get(key, key), 30), *_cells(point)] for point in points]
-    rows += [["reference", *_cells(point)] for point in (found.best.get(scope) or [])[-1:]]
+    rows += [["reference", *_cells(point)] for point in (found.best.get(scope) or [])[-best:]]
     lines = layout(rows, max(20, room - 3), texts=(1,))
     if found.lacking:
-        lines[0] += f"   {len(found.lacking)} checkpoints are not evaluated (e)"
+        lines[0] += f"   {number_of(len(found.lacking), 'checkpoint')} not evaluated (e)"
     if left_out:
-        lines[0] += f"   {left_out} log rows left out: KL negative or not finite"
+        rows_out = number_of(left_out, "log row")
+        lines[0] += f"   {rows_out} left out: KL negative or not finite"
     return lines
 
 
 def _cells(point: Point) -> list[str]:
-    root = figure(math.sqrt(point.kl)) if point.kl >= 0 else NONE
     proxy = with_error(point.proxy.get("mean"), point.proxy.get("se"))
-    return [point.label, figure(point.kl), root, proxy, str(point.proxy.get("n") or "-")]
+    root, n = figure(point.root), str(point.proxy.get("n") or NONE)
+    return [point.label, figure(point.kl), root, proxy, n]
 
 
 def csv_text(found: Found, names: Mapping[str, str]) -> str:

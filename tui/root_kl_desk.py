@@ -13,7 +13,7 @@ from .looks import curve_colour
 from .messages import FrontierFound
 from .plotting import Series, glyph
 from .pollers import measure
-from .render import clean
+from .render import clean, number_of
 from .root_kl import BEST_OF_N, TITLE, Found, csv_text, look, series_of, table_lines, trajectory
 from .state import State
 from .tails_work import Cancel
@@ -83,7 +83,7 @@ class RootKL:
             self._post(FrontierFound(keys, look(place, runs, SCOPES, stop)))
 
         self._shell.work("evaluate", work)
-        return f"evaluating {len(lacking)} checkpoints ..."
+        return f"evaluating {number_of(len(lacking), 'checkpoint')} ..."
 
     def plot(self, scope: str, shown: Sequence[str]) -> tuple[str, str, list[Series]]:
         """Title, unit and series of a scope."""
@@ -107,8 +107,9 @@ class RootKL:
             legend.append(
                 f"{mark} {clean(self._state.runs[key]['name'])}  ", curve_colour(slot, look)
             )
-        legend.append(f"{glyph(BEST_OF_N, look == 'ascii')} best of n from the reference, ")
-        legend.append("KL by its bound log n - (n-1)/n")
+        best = f"{glyph(BEST_OF_N, look == 'ascii')} best of n from the reference"
+        bound = ", KL by its bound log n - (n-1)/n"
+        legend.append(best + bound * (legend.cell_len + len(best + bound) < room.width))
         if self._found is None:
             return [legend, Text("  looking for evaluated checkpoints, sampling best of n ...")]
         told = self.table(shown, scope, room.width)[: max(3, room.height // 3)]

@@ -1,19 +1,24 @@
 """What `samples` and `probe` print."""
 
 import sys
-from typing import Any
 
 from sessions.evaluation_child import EvaluationError
 
 from .acting import acting, emit, find, narrate
 from .exits import CommandError, Exit
+from .families import only
 from .place import Place
 from .render import clean
 from .samples_view import family_lines, probe_lines
 
 
 def report(
-    place: Place, run: str, family: str | None, counts: tuple[int, int, int, int], as_json: bool
+    place: Place,
+    run: str,
+    family: str | None,
+    counts: tuple[int, int, int, int],
+    positions: bool,
+    as_json: bool,
 ) -> None:
     """Print the samples of a run. Raises CommandError."""
     from sessions.samples import Counts, Samples
@@ -27,8 +32,10 @@ def report(
             document = made.document(found.folder, Counts(*counts), lambda done, total: None)
         except EvaluationError as error:
             raise CommandError(Exit.UNABLE, str(error), found.folder) from error
-    families = _chosen(document["families"], family)
-    lines = [line.plain for name, one in families.items() for line in family_lines(name, one)]
+    families = only(document["families"], family)
+    lines = [
+        line.plain for name, one in families.items() for line in family_lines(name, one, positions)
+    ]
     rule = document.get("rule")
     emit(as_json, {"run": found.id, "families": families, "rule": rule}, lines)
     if not as_json:
@@ -36,27 +43,23 @@ def report(
         narrate("score: raw reward-model score; KL: per-sequence k1, nats; [x]: see --help")
 
 
-def _chosen(families: dict[str, Any], wanted: str | None) -> dict[str, Any]:
-    if wanted is None:
-        return families
-    if wanted not in families:
-        known = clean(", ".join(families))
-        raise CommandError(Exit.USAGE, f"no family {wanted!r:.40}: there are {known}")
-    return {wanted: families[wanted]}
+def probe_report(place: Place, prompt: str, response: str, run: str | None, as_json: bool) -> None:
+    """Print what a reward model, the run's if one is named, says to a response.
 
-
-def probe_report(place: Place, prompt: str, response: str, as_json: bool) -> None:
-    """Print what the reward model says to a response. Raises CommandError."""
+    Raises CommandError.
+    """
     from sessions.probe import Probe, wrong_in
 
     if wrong := wrong_in(prompt, response):
         raise CommandError(Exit.USAGE, wrong)
     with acting(place, changes=False):
-        child = Probe(place.checked_task())
+        folder = None if run is None else find(place, run).folder
+        child = Probe(place.checked_task(), folder)
         try:
             answer = child.ask(prompt, response)
         finally:
             child.close()
-    rm = str(place.checked_task().reward_model.absolute())
-    document = {"prompt": prompt, "response": response, "reward_model": rm, **answer}
-    emit(as_json, document, [f"reward model {rm}", *probe_lines(answer)])
+    rm = child.reward_model
+    about = {"reward_model": str(rm.folder), "reward_model_of": rm.of, "reward_model_is": rm.said}
+    lines = [clean(f"{rm.said}: {rm.folder}"), *probe_lines(answer)]
+    emit(as_json, {"prompt": prompt, "response": response, **about, **answer}, lines)

@@ -14,7 +14,8 @@ from sessions.states import LIVE
 from .columns import DEFAULT_COLUMNS
 from .curves import OVERALL, Curve
 from .fields import FIELDS, Field, Run
-from .filter import Test, compile_filter
+from .filter import FilterError, Test, compile_filter
+from .filter_pass import passing
 from .launch_form import Draft
 from .order import sortable
 from .render import clean, width
@@ -88,7 +89,8 @@ class State:
     drafts: dict[str | None, Draft] = field(default_factory=dict)  # launch forms, by their parent
     watch: Watch = field(default_factory=Watch)
     logged: str | None = None  # the run or job whose log was asked for
-    _test: Test = field(default=lambda run: True)
+    _test: Test = field(default=compile_filter(""))
+    _held: set[str] = field(default_factory=set)  # the runs that the filter holds for
     _singles: list[Row] | None = None
     _sorted: list[Row] | None = None
     _rows: list[Row] | None = None
@@ -111,15 +113,28 @@ class State:
         self._give_slots()
         self._singles = None
         self._forget_order()
+        self._refilter()
         return True
+
+    def _refilter(self) -> None:
+        """Apply the filter to other runs; one that takes too long on these is given up."""
+        try:
+            self._held = self._passing(self._test)
+        except FilterError as error:
+            self.watch.note([f"the filter {clean(self.filter)} is off: {error}"])
+            self.set_filter("")
+
+    def _passing(self, test: Test) -> set[str]:
+        return {run["id"] for run in passing(test, self.runs.values())}
 
     def _forget_order(self) -> None:
         self._sorted = self._rows = None
 
     def set_filter(self, text: str) -> None:
         """Show only the runs that `text` holds for. Raises FilterError and changes nothing."""
-        self._test = compile_filter(text)
-        self.filter = text
+        test = compile_filter(text)
+        self._held = self._passing(test)
+        self._test, self.filter = test, text
         self._rows = None
         if self.grouped:
             self._sorted = None
@@ -144,8 +159,8 @@ class State:
         if self._sorted is None:
             self._sorted = self._ordered(self._grouped() if self.grouped else self._single())
         if self._rows is None:
-            test = self._test
-            self._rows = [row for row in self._sorted if self.grouped or test(row.runs[0])]
+            held = self._held
+            self._rows = [row for row in self._sorted if self.grouped or row.key in held]
         return self._rows
 
     def _single(self) -> list[Row]:
@@ -156,7 +171,7 @@ class State:
     def _grouped(self) -> list[Row]:
         groups: dict[str, list[Run]] = {}
         for key, run in self.runs.items():
-            if self._test(run):
+            if key in self._held:
                 groups.setdefault(self.recipes.get(key) or key, []).append(run)
         return [
             Row(f"seeds:{key}" if len(g) > 1 else g[0]["id"], tuple(g)) for key, g in groups.items()

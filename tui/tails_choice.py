@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from .histograms import Picture
-from .render import clean
+from .render import clean, fit
 from .tails_text import bars, note, read_out
 from .tails_view import Tails, remarks, table_lines
 
@@ -86,9 +86,9 @@ class Choice:
         if len(table) > most:
             table = table_lines(tails, [family], room[0] - 2)
         at = read_out(tails, family, bins) if tails.edges else "no finite score"
-        said = [f"no scores yet: {lacking}. e samples and scores"] if lacking else []
+        said = [f"e samples and scores what has no scores yet: {lacking}"] if lacking else []
         said += list(remarks(tails, [family]))
-        dim = [Text(line, "dim") for line in said[:2]]
+        dim = [Text(fit(line, room[0] - 2), "dim") for line in said[:2]]
         return [Text(at, "bold"), Text(table[0], "dim"), *map(Text, table[1:most]), *dim]
 
     def status(self, tails: Tails) -> str:

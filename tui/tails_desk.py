@@ -90,7 +90,7 @@ class TailsDesk:
             return f"✗ {found.failure}"
         if self._shell.place.read_only:
             return f"No scores yet: {self.lacking}. --read-only measures nothing."
-        return f"No scores yet: {self.lacking}. Press e to sample and score, some seconds each."
+        return f"No scores yet. Press e to sample and score, some seconds each: {self.lacking}"
 
     def measure(self) -> str:
         """Score what lacks scores; what to say if that cannot be."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .acting import acting, emit, find_all
 from .exits import CommandError, Exit
+from .families import only
 from .histograms import GROUND, Bars, as_text, draw
 from .measuring import reporting
 from .place import Place
@@ -31,6 +32,7 @@ class Asked(NamedTuple):
     files: tuple[Path, ...]
     alone: bool
     log: bool
+    family: str | None = None  # the only one, on the axis of all
 
 
 def report(place: Place, asked: Asked, as_json: bool) -> None:
@@ -45,6 +47,7 @@ def report(place: Place, asked: Asked, as_json: bool) -> None:
         try:
             sources = [*_sources(place, made, asked), *_given(asked.files)]
             document = made.document(sources, with_reference=not asked.alone)
+            document |= {"families": only(document["families"], asked.family)}
         except EvaluationError as error:
             raise CommandError(Exit.UNABLE, str(error)) from error
         lines = _lines(Tails(document), asked.log)

@@ -10,7 +10,7 @@ from rlhf.runlog import dumps
 from .histograms import GROUND, Bars
 from .looks import curve_colour
 from .plotting import glyph
-from .render import clean, figure
+from .render import clean, figure, number_of
 from .table import layout, to_csv
 from .tails_view import QUANTILES, Tails, headline, not_finite
 from .tails_work import Rows
@@ -94,7 +94,7 @@ def responses(rows: Rows) -> Text:
     for name, found in rows.parts:
         total, shown = found["total"], found["rows"]
         more = f", the first {len(shown)}" if total > len(shown) else ""
-        body.append(f"{clean(name)}: {total} responses{more}\n", "bold")
+        body.append(f"{clean(name)}: {number_of(total, 'response')}{more}\n", "bold")
         if shown:
             body.append("\n".join(_table(shown)) + "\n")
     return body

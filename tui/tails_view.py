@@ -121,18 +121,19 @@ def _cells(one: dict[str, Any], wide: bool) -> list[str]:
 def remarks(tails: Tails, families: Sequence[str]) -> Iterator[str]:
     """What is withheld or not finite, what gold says, and which tails are heavy."""
     verdicts: dict[str, list[str]] = {}
+    lead = f"{clean(families[0])}: " if len(families) == 1 else ""  # named once
     for family in families:
         for name, one in zip(tails.names, tails.of(family), strict=True):
-            label, bad = f"{clean(family)} of {name}", not_finite(one)
+            label, bad = name if lead else f"{clean(family)} of {name}", not_finite(one)
             said = [*([f"not finite: {bad}"] if bad else []), *map(clean, one["why"])]
             if one["tail"]:
                 verdicts.setdefault(clean(one["tail"]), []).append(label)
             if one["gold"]:
                 said.append(gold_words(one["gold"]))
             if said:
-                yield f"{label}: {'; '.join(said)}"
+                yield f"{lead}{label}: {'; '.join(said)}"
     for verdict, labels in sorted(verdicts.items()):
-        yield f"{verdict} (single seed): {_listed(labels)}"
+        yield f"{lead}{verdict} (single seed): {_listed(labels)}"
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -2,9 +2,10 @@
 
     python -m rlhf.analysis.probe --reward-model DIR
 
-answers each line {"prompt": "dune v0 v1 v2 v3", "response": "pa pa ..."} of its standard input with
-a line {score, positions} or {error}. A position's contribution is the score minus the mean score
-over the 23 responses that have another content token there and are otherwise the same.
+says {ready, reward_model} once the folder is loaded, and answers each line {"prompt":
+"dune v0 v1 v2 v3", "response": "pa pa ..."} of its standard input with a line {score, positions} or
+{error}. A position's contribution is the score minus the mean score over the 23 responses that have
+another content token there and are otherwise the same.
 """
 
 import argparse
@@ -80,8 +81,9 @@ def answer(rm: RewardModel, line: str) -> dict[str, Any]:
 
 
 def _run(args: argparse.Namespace) -> None:
-    rm = load_rm(task_path(args.reward_model))[0]
-    print(dumps({"ready": True}), flush=True)
+    folder = task_path(args.reward_model)
+    rm = load_rm(folder)[0]
+    print(dumps({"ready": True, "reward_model": folder}), flush=True)
     for line in sys.stdin:
         print(dumps(answer(rm, line)), flush=True)
 

@@ -1,4 +1,4 @@
-"""What a policy says: its highest, lowest and random responses, and the tokens it favours.
+"""What a policy says: its highest, lowest and random responses, and the tokens it favours, where.
 
     python -m rlhf.analysis.samples FILE --reference FILE [--top 20 ... --out FILE]
 
@@ -7,7 +7,10 @@ family if its share of the policy's tokens is at least TIMES its share of the re
 the lower end of that ratio's interval is above 1. Shares are per prompt, so that the samples of
 one prompt count as one observation; SMOOTHING occurrences are added to both counts, so a token that
 the reference never says has a ratio; the interval is the delta method's on the log ratio, at 95 %
-jointly for all tokens of a family (Bonferroni).
+jointly for all tokens of a family (Bonferroni). The same is done for each position of a response,
+jointly for all tokens and positions; of each the most over-represented token is told.
+
+Equal responses to one prompt are shown once, with `count`, how often they are in the file.
 """
 
 import argparse
@@ -30,7 +33,6 @@ TIMES = 1.5
 LEVEL = 0.95
 SMOOTHING = 0.5  # occurrences
 COUNT = 20  # responses of each kind
-Z = NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / len(CONTENT))
 
 
 class Shares(NamedTuple):
@@ -40,14 +42,17 @@ class Shares(NamedTuple):
     tokens: int
 
 
-def shares(rows: Sequence[Row], prompts: Mapping[str, int]) -> Shares:
-    """Shares of the 24 content tokens in each prompt's responses; rows of other prompts are out."""
+def shares(rows: Sequence[Row], prompts: Mapping[str, int], part: slice = slice(None)) -> Shares:
+    """Shares of the 24 content tokens in a part of each prompt's responses.
+
+    Rows of other prompts are out.
+    """
     place = {token: number for number, token in enumerate(CONTENT)}
     counts = np.zeros((len(prompts), len(CONTENT)))
     for row in rows:
         cluster = prompts.get(row.cluster or "")
         if cluster is not None:
-            for token in words(row):
+            for token in words(row)[part]:
                 if token in place:
                     counts[cluster, place[token]] += 1
     totals = counts.sum(1, keepdims=True)
@@ -60,13 +65,18 @@ def words(row: Row) -> list[str]:
     return [str(token) for token in said] if isinstance(said, list) else str(said).split()
 
 
-def favoured(policy: Shares, reference: Shares) -> list[dict[str, Any]]:
-    """Every content token's share, the reference's, their ratio with its interval; most first."""
-    P = len(policy.by_prompt)
+def favoured(
+    policy: Shares, reference: Shares, compared: int = len(CONTENT)
+) -> list[dict[str, Any]]:
+    """Every content token's share, the reference's, their ratio with its interval; most first.
+
+    The intervals are joint for so many comparisons.
+    """
+    P, z = len(policy.by_prompt), NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / compared)
     p, p_se = _smoothed(policy)
     r, r_se = _smoothed(reference)
     ratio = p / r
-    spread = np.exp(Z * np.hypot(p_se / p, r_se / r)) if P > 1 else np.full(len(CONTENT), np.inf)
+    spread = np.exp(z * np.hypot(p_se / p, r_se / r)) if P > 1 else np.full(len(CONTENT), np.inf)
     rows = [
         {
             "token": token,
@@ -92,6 +102,23 @@ def _smoothed(one: Shares) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.maximum(se, np.sqrt(mean * (1 - mean) / max(1, one.tokens)))
 
 
+def by_position(
+    rows: Sequence[Row], reference: Sequence[Row], prompts: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    """Of each position the token with the highest ratio, of those that are over if any is.
+
+    As in `favoured`, with its position from 1 and n, the responses that have a token there.
+    """
+    found = []
+    for at in range(RESP_LEN):
+        here = slice(at, at + 1)
+        own = shares(rows, prompts, here)
+        told = favoured(own, shares(reference, prompts, here), len(CONTENT) * RESP_LEN)
+        most = next((row for row in told if row["over"]), told[0])
+        found.append({"position": at + 1, "n": own.tokens, **most})
+    return found
+
+
 class Counts(NamedTuple):
     """How many responses of each kind, and the seed of the random ones."""
 
@@ -102,25 +129,35 @@ class Counts(NamedTuple):
 
 
 def family_samples(rows: Sequence[Row], counts: Counts) -> dict[str, Any]:
-    """{n, nonfinite, highest, lowest, random} of one family; ties keep the file's order."""
+    """{n, distinct, nonfinite, highest, lowest, random} of a family; ties keep the file's order."""
     finite = [row for row in rows if row.score is not None and math.isfinite(row.score)]
     down = sorted(finite, key=lambda row: -float(row.score or 0))
     up = sorted(finite, key=lambda row: float(row.score or 0))
     generator = np.random.default_rng(counts.seed)
-    drawn = generator.permutation(len(rows))[: counts.random]
+    drawn = merged([rows[number] for number in generator.permutation(len(rows))])
     return {
         "n": len(rows),
+        "distinct": len(drawn),
         "nonfinite": len(rows) - len(finite),
-        "highest": [_shown(row) for row in down[: counts.top]],
-        "lowest": [_shown(row) for row in up[: counts.bottom]],
-        "random": [_shown(rows[number]) for number in drawn],
+        "highest": [_shown(*one) for one in merged(down)[: counts.top]],
+        "lowest": [_shown(*one) for one in merged(up)[: counts.bottom]],
+        "random": [_shown(*one) for one in drawn[: counts.random]],
     }
 
 
-def _shown(row: Row) -> dict[str, Any]:
+def merged(rows: Iterable[Row]) -> list[tuple[Row, int]]:
+    """The first row of each prompt and response, and how many there are, in the rows' order."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        prompt = row.fields.get("prompt") or row.cluster or f"line {row.line}"
+        groups.setdefault((str(prompt), *words(row)), []).append(row)
+    return [(group[0], len(group)) for group in groups.values()]
+
+
+def _shown(row: Row, count: int) -> dict[str, Any]:
     kept = {key: row.fields.get(key) for key in ("id", "prompt", "kl")}
     score = row.score if row.score is None or math.isfinite(row.score) else str(row.score)
-    return {**kept, "response": " ".join(words(row)), "score": score}
+    return {**kept, "response": " ".join(words(row)), "score": score, "count": count}
 
 
 def samples(
@@ -138,6 +175,7 @@ def samples(
             **family_samples(rows, counts or Counts()),
             "prompts": len(prompts),
             "tokens": tokens,
+            "positions": by_position(rows, beside, prompts) if prompts else [],
         }
     rule = {"times": TIMES, "level": LEVEL, "smoothing": SMOOTHING, "tokens": len(CONTENT)}
     return {"format": 1, "families": families, "rule": rule, "length": RESP_LEN}

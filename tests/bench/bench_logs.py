@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "bench")]
 
-from bench_tui import QUIET_S, environment, paint  # noqa: E402
+from measured_console import QUIET_S, environment, paint  # noqa: E402
 from synthetic import write_run, write_task  # noqa: E402
 from terminal import Terminal  # noqa: E402
 

@@ -33,6 +33,8 @@ def _document(
     from sessions import decide as decisions
     from sessions import meta
     from sessions.catalogue import REFERENCE
+    from sessions.tails import Tails
+    from sessions.tails_evidence import tails_evidence
 
     with acting(place, changes=decision is not None) as workspace:
         catalogue = place.catalogue()
@@ -41,7 +43,9 @@ def _document(
         if found.id not in runs:
             raise CommandError(Exit.USAGE, f"{found.id} is no run: only runs are decided on")
         run, sources = runs[found.id], catalogue.evaluations
-        evidence = decisions.evidence(run, found.folder, sources, runs.get(REFERENCE))
+        kept = Tails(catalogue.task, workspace, keep=not place.read_only)
+        tails = tails_evidence(kept, found.folder)
+        evidence = decisions.evidence(run, found.folder, sources, runs.get(REFERENCE), tails)
         stale = run["verdict_stale"]
         if decision is not None:
             decisions.decide(workspace, found.id, decision, reason, evidence, seen)

@@ -15,6 +15,7 @@ count = click.IntRange(min=0, max=2000)
 @click.option("--bottom", default=2, show_default=True, type=count, help="Lowest, a family.")
 @click.option("--random", default=3, show_default=True, type=count, help="Random, a family.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option("--positions", is_flag=True, help="Also the favoured token of each position.")
 @json_option
 @click.pass_obj
 def samples(
@@ -25,27 +26,31 @@ def samples(
     bottom: int,
     random: int,
     seed: int,
+    positions: bool,
     as_json: bool,
 ) -> None:
     """RUN's responses with raw score and KL; [tokens] are over-represented against the reference.
 
+    xN: sampled N times for its prompt, and shown once. The JSON has the positions always.
     A run without scores is sampled first, which takes some seconds, and kept.
     """
     from ..samples_report import report
 
-    report(place, run, family, (top, bottom, random, seed), as_json)
+    report(place, run, family, (top, bottom, random, seed), positions, as_json)
 
 
 @click.command(short_help="Score a response, and what each token adds.")
 @click.argument("prompt")
 @click.argument("response")
+@click.option("--run", metavar="RUN", help="With the reward model that RUN was trained with.")
 @json_option
 @click.pass_obj
-def probe(place: Place, prompt: str, response: str, as_json: bool) -> None:
+def probe(place: Place, prompt: str, response: str, run: str | None, as_json: bool) -> None:
     """Score RESPONSE ("pa ka ...", 8 tokens) to PROMPT ("dune v0 v1 v2 v3").
 
+    Without --run, or if its reward model is not there (that is said), with the task's.
     What a token adds: the score minus its mean over the 23 other tokens at that position.
     """
     from ..samples_report import probe_report
 
-    probe_report(place, prompt, response, as_json)
+    probe_report(place, prompt, response, run, as_json)

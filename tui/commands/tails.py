@@ -18,6 +18,7 @@ from ..place import Place
     type=click.Path(path_type=Path),
     help="A score file from elsewhere, JSONL or CSV (repeatable).",
 )
+@click.option("--family", metavar="F", help="Only this family.")
 @click.option("--alone", is_flag=True, help="Without the reference beside it.")
 @click.option("--log", is_flag=True, help="A logarithmic count axis.")
 @json_option
@@ -26,6 +27,7 @@ def tails(
     place: Place,
     names: tuple[str, ...],
     files: tuple[Path, ...],
+    family: str | None,
     alone: bool,
     log: bool,
     as_json: bool,
@@ -36,4 +38,4 @@ def tails(
     """
     from ..tails_report import Asked, report
 
-    report(place, Asked(names, files, alone, log), as_json)
+    report(place, Asked(names, files, alone, log, family), as_json)

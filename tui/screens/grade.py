@@ -1,6 +1,5 @@
 """Pane 5: what there is to grade, what is being graded, and what grades say."""
 
-from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -13,33 +12,25 @@ from sessions.grades import Shelf
 from sessions.paths import Workspace
 
 from ..grade_compare import compared_lines
-from ..grade_desk import Desk
 from ..grade_detail import detail_lines, grading_lines
 from ..grading import GRADE, SUBMISSION, Item, items, stamp
-from ..messages import FolderCompared, GradesRead, ShelfChanged
-from ..render import clean
+from ..messages import GradesRead, ShelfChanged
+from ..render import clean, number_of
 from ..state import State
 from ..widgets.grade_list import GradeList
 from ..widgets.scroll_lines import ScrollLines
-from .grade_actions import GradeActions
+from .grade_folder import GradedFolder
 from .pane import Shell
 
 SIDE_BY_SIDE = 150  # cells from which on the detail stands beside the list
-REST_S = 0.4  # the cursor rests so long before a folder is hashed
 MOST_READ = 500  # documents kept in memory
 
 
-class GradePane(GradeActions):
+class GradePane(GradedFolder):
     """Submissions and grades in a list, the one under the cursor in full."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open", tooltip="Grade a submission, read a grade"),
-        Binding(
-            "g", "grade", "grade", tooltip="Grade the submission, or this grade's folder again"
-        ),
-        Binding(
-            "A", "unprotected", "grade unprotected", tooltip="Grade without walls, after asking"
-        ),
         Binding("space", "mark", "mark", tooltip="Mark a grade; two are compared"),
         Binding("equals_sign", "compare", "compare", tooltip="The two marked grades side by side"),
         Binding("tab", "other_part", "list/detail", tooltip="Give the keys to the other part"),
@@ -48,9 +39,7 @@ class GradePane(GradeActions):
 
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
-        self._desk = Desk(self._workspace, shell.background.stopping)
         self._shelf: Shelf | None = None
-        self._compared: dict[str, str] = {}
         self._marks: list[str] = []
         self._comparing = False
         self._zoomed = False
@@ -127,18 +116,20 @@ class GradePane(GradeActions):
         document = self._documents.get(item.key)
         if document is None:
             return [Text("reading ...", "dim")]
-        said = self._compared.get(item.key, "is being compared ...")
-        return detail_lines(document, stamp(item.at) or "", said, room)
+        return detail_lines(document, stamp(item.at) or "", self.folder_said(item.key), room)
 
     def status(self) -> str:
         """Counts, marks, and what goes on."""
         shelf = self._shelf or Shelf()
         live = [one for one in shelf.gradings if one.state in ("queued", "starting", "running")]
-        parts = [f"{len(shelf.submissions)} submissions  {len(shelf.kept)} grades"]
+        parts = [number_of(len(shelf.submissions), "submission")]
+        parts += [number_of(len(shelf.kept), "grade")]
         parts += [f"{len(live)} being graded"] if live else []
         parts += [f"{len(self._marks)} marked"] if self._marks else []
         parts += (
-            [f"{self.detail.more} more lines below"] if self._zoomed and self.detail.more else []
+            [f"{number_of(self.detail.more, 'more line')} below"]
+            if self._zoomed and self.detail.more
+            else []
         )
         return "  ".join(parts)
 
@@ -172,25 +163,6 @@ class GradePane(GradeActions):
         self._show_detail()
         self._rest()
         self.shell.say("")
-
-    def _rest(self) -> None:
-        item = self.table.current
-        if item is not None and item.kind == GRADE and item.key not in self._compared:
-            self.set_timer(REST_S, partial(self._compare_folder, item.key))
-
-    def _compare_folder(self, key: str) -> None:
-        item, document = self.table.current, self._documents.get(key)
-        if item is None or item.key != key or document is None or key in self._compared:
-            return
-        self._compared[key] = "is being compared ..."
-        compare, post = self._desk.compare, self.post_message
-        self.shell.work("grade-folder", lambda: post(FolderCompared(key, compare(document))))
-
-    def on_folder_compared(self, message: FolderCompared) -> None:
-        """Whether the folder is still what was graded."""
-        message.stop()
-        self._compared[message.identity] = message.said
-        self._show_detail()
 
     # -- what keys do ----------------------------------------------------------------------
 

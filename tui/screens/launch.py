@@ -6,23 +6,14 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from ..fields import Run
-from ..launch_form import (
-    FIELDS,
-    MEANINGS,
-    Draft,
-    base_texts,
-    field_of,
-    placeholder,
-    preview,
-    source_lines,
-    wrappers,
-)
+from ..launch_form import FIELDS, Draft, base_texts, field_of, placeholder
+from ..launch_preview import Previewer
 from ..messages import ConfigsRead, Previewed, SourceRead, WrappersFound
 from ..performing import Outcome
 from ..pollers import read_configs
@@ -30,6 +21,8 @@ from ..render import clean, fit
 from ..state import State
 from ..widgets.choices import Choice
 from ..widgets.lines import Lines
+from ..widgets.setting_row import SettingRow
+from ..wrapper_files import source_lines, wrappers
 from .dialogs import Picker, Reader
 from .pane import Shell
 
@@ -62,6 +55,7 @@ class LaunchScreen(Screen[Launched | None]):
         self.shell = shell
         self._like, self._folder = like, folder
         self._kept = state.drafts
+        self._previewer = Previewer(shell.place, state.folders)
         parent = like["id"] if like and clone else None
         self._draft = self._kept.get(parent) or Draft(parent)
         self._fresh = not self._draft.given()
@@ -74,7 +68,7 @@ class LaunchScreen(Screen[Launched | None]):
         yield Lines(id="launch-head")
         with VerticalScroll(id="launch-fields", can_focus=False):
             for option in FIELDS:
-                yield _Row(option, self._draft.typed.get(option, ""))
+                yield SettingRow(option, self._draft.typed.get(option, ""))
         yield Lines(id="launch-preview")
         yield Static(HINT, id="launch-hint", markup=False)
 
@@ -105,7 +99,7 @@ class LaunchScreen(Screen[Launched | None]):
         cloned = self._draft.parent is not None
         task = self.shell.place.task.absolute()
         texts = base_texts(config, task) if config else {}
-        for row in self.query(_Row):
+        for row in self.query(SettingRow):
             row.line.placeholder = placeholder(row.option, config if cloned else {})
             if not cloned and self._fresh and not row.line.value:
                 row.line.value = texts.get(row.option, "")
@@ -119,7 +113,7 @@ class LaunchScreen(Screen[Launched | None]):
         self._take()
         self._number += 1  # what is being checked is no longer what is typed
         wrong = self._draft.mistakes()
-        for row in self.query(_Row):
+        for row in self.query(SettingRow):
             row.mark(wrong.get(row.option, ""))
         self._say(list(wrong.values())[:2] or ["checking ..."], bool(wrong))
         if self._pause is not None:
@@ -127,7 +121,7 @@ class LaunchScreen(Screen[Launched | None]):
         self._pause = None if wrong else self.set_timer(PAUSE_S, self._check)
 
     def _take(self) -> None:
-        self._draft.typed = {row.option: row.line.value for row in self.query(_Row)}
+        self._draft.typed = {row.option: row.line.value for row in self.query(SettingRow)}
         self._kept[self._draft.parent] = self._draft
 
     def _check(self) -> None:
@@ -136,10 +130,8 @@ class LaunchScreen(Screen[Launched | None]):
             return
         self._checking = True
         number, draft = self._number, Draft(self._draft.parent, dict(self._draft.typed))
-        place = self.shell.place
-        self.shell.work(
-            "preview", lambda: self.post_message(Previewed(number, preview(place, draft)))
-        )
+        check = self._previewer.preview
+        self.shell.work("preview", lambda: self.post_message(Previewed(number, check(draft))))
 
     def on_previewed(self, message: Previewed) -> None:
         """Show what it would start, or mark what is wrong; only of what is typed now."""
@@ -149,7 +141,7 @@ class LaunchScreen(Screen[Launched | None]):
                 self._check()
             return
         found = message.preview
-        for row in self.query(_Row):
+        for row in self.query(SettingRow):
             row.mark(fit(clean(found.wrong), 200) if found.field == row.option else "")
         self._say(list(found.lines()), bool(found.wrong))
 
@@ -172,7 +164,7 @@ class LaunchScreen(Screen[Launched | None]):
         self.dismiss(None)
 
     def action_clear(self) -> None:
-        for row in self.query(_Row):
+        for row in self.query(SettingRow):
             row.line.value = ""
 
     def action_copy(self) -> None:
@@ -204,7 +196,7 @@ class LaunchScreen(Screen[Launched | None]):
 
     def _refuse(self, outcome: Outcome) -> None:
         wrong = field_of(outcome.message)
-        for row in self.query(_Row):
+        for row in self.query(SettingRow):
             row.mark(outcome.line() if row.option == wrong else "")
             if row.option == wrong:
                 row.line.focus()
@@ -247,39 +239,3 @@ class LaunchScreen(Screen[Launched | None]):
         """The source of the chosen wrapper, to read before it runs."""
         body = Text("\n".join([RIGHTS, "", *message.lines]), no_wrap=True, overflow="ellipsis")
         await self.app.push_screen(Reader(message.path, body))
-
-
-class CleanInput(Input):
-    """An input into which nothing can be pasted that steers a terminal."""
-
-    def insert_text_at_cursor(self, text: str) -> None:
-        """Insert what can be shown."""
-        super().insert_text_at_cursor(clean(text))
-
-
-class _Row(Horizontal):
-    """A field: its name, the line to type in, and what it means or what is wrong with it."""
-
-    def __init__(self, option: str, text: str) -> None:
-        super().__init__(classes="launch-row")
-        self.option = option
-        self._text = text
-
-    def compose(self) -> ComposeResult:
-        """Name, line, note."""
-        yield Static(self.option.replace("_", "-"), classes="launch-name", markup=False)
-        line = CleanInput(self._text, id=f"launch-{self.option}", select_on_focus=False)
-        line.cursor_blink = False
-        yield line
-        yield Static(MEANINGS[self.option], classes="launch-note", markup=False)
-
-    @property
-    def line(self) -> Input:
-        """Where it is typed."""
-        return self.query_one(Input)
-
-    def mark(self, wrong: str) -> None:
-        """Say what is wrong, or what the field means."""
-        note = self.query_one(".launch-note", Static)
-        note.update(f"! {wrong}" if wrong else MEANINGS[self.option])
-        self.set_class(bool(wrong), "wrong")

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 
 from rlhf.runlog import LOG_NAME
 
+from ..disk_table import size
 from ..log_reading import LogReader, Page
 from ..messages import PageRead
 from ..render import clean
@@ -151,7 +152,7 @@ class LogsPane(LogTaking):
         parts = ["following" if page.following else "not following (f)"]
         if page.first is not None:
             parts.append(f"line {page.first + max(0, self._at):,} of {page.known:,}")
-        parts.append(f"{page.size / 1e6:.1f} MB")
+        parts.append(size(page.size))
         if page.searching or page.found:
             word = "searching (esc)" if page.searching and not page.filtered else "matches"
             parts.append(f"{word}: {page.found:,}" + ("+" if page.found >= 10_000 else ""))

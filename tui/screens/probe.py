@@ -1,6 +1,7 @@
 """The probe box: a prompt and a response typed by hand, their score, what each token adds."""
 
 import threading
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,7 +23,7 @@ from .pane import Shell
 if TYPE_CHECKING:
     from sessions.probe import Probe
 
-HINT = "adds: the score minus its mean over the 23 other tokens there   tab other line   esc closes"
+HINT = "adds: less the mean of its 23 swaps   tab other line   esc closes"
 
 
 class ProbeScreen(ModalScreen[None]):
@@ -33,9 +34,12 @@ class ProbeScreen(ModalScreen[None]):
         Binding("tab,down,up,enter", "other", "Other line", show=False, priority=True),
     ]
 
-    def __init__(self, shell: Shell, prompt: str, response: str) -> None:
+    def __init__(
+        self, shell: Shell, prompt: str, response: str, folder: Path | None = None
+    ) -> None:
         super().__init__()
         self.shell = shell
+        self._folder = folder  # of the run whose reward model is wanted
         self._typed = (prompt, response)
         self._number = 0
         self._lock = threading.Lock()  # over the two below
@@ -46,8 +50,7 @@ class ProbeScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Two lines to type in, and the answer."""
         with Vertical(classes="box"):
-            name = clean(str(self.shell.place.task.name))
-            yield Static(f"probe the reward model of {name}", classes="box-title", markup=False)
+            yield Static("probe", id="probe-title", classes="box-title", markup=False)
             yield Input(self._typed[0], id="probe-prompt", placeholder="dune v0 v1 v2 v3")
             yield Input(self._typed[1], id="probe-response", placeholder="pa ka la ma na pa ra sa")
             yield Lines(id="probe-answer")
@@ -59,14 +62,14 @@ class ProbeScreen(ModalScreen[None]):
             line.cursor_blink = line.select_on_focus = False
         self.query_one("#probe-response", Input).focus()
         self._say(["loading the reward model ..."])
-        place = self.shell.place
+        place, folder = self.shell.place, self._folder
 
         def start() -> None:
             from sessions.errors import SessionError
             from sessions.probe import Probe
 
             try:
-                self._keep(Probe(place.checked_task()))
+                self._keep(Probe(place.checked_task(), folder))
             except (SessionError, CommandError) as error:
                 inside = str(error).replace(f"{place.task}/", "")  # a long path would be cut
                 self.post_message(ProbeAnswered(0, inside))
@@ -81,10 +84,11 @@ class ProbeScreen(ModalScreen[None]):
         if closed:
             probe.close()
         else:
-            self.post_message(ProbeStarted())
+            self.post_message(ProbeStarted(probe.reward_model.said))
 
     def on_probe_started(self, message: ProbeStarted) -> None:
-        """The child is there: score what is typed."""
+        """The child is there: say whose reward model it has, and score what is typed."""
+        self.query_one("#probe-title", Static).update(clean(f"probe: {message.said}"))
         self._ask()
 
     def on_unmount(self) -> None:

@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
@@ -11,21 +10,18 @@ from textual.binding import Binding, BindingType
 
 from rlhf.vocab import FAMILIES
 
-from ..compare import difference_lines
 from ..curves import METRICS, OVERALL
-from ..fields import FIELDS, Run
+from ..fields import Run
 from ..legend import facts_line, legend_lines
-from ..messages import Chosen, ConfigsRead
+from ..messages import Chosen
 from ..plotting import Series
-from ..pollers import read_configs
-from ..readout import curves_csv, read_out
-from ..state import State, differences
+from ..readout import read_out
+from ..state import State
 from ..widgets.lines import Lines
 from ..widgets.plot import Plot
-from .dialogs import Ask, Reader, labelled
 from .pane import Shell
-from .root_view import RootView
 from .run_actions import RunActions
+from .run_taking import RunTaking
 
 EACH = "each family"
 SCOPES = (OVERALL, *FAMILIES, EACH)
@@ -35,7 +31,7 @@ ROOM_FOR_FOUR = (100, 34)  # cells of the terminal from which on four plots are 
 ROOM_FOR_SIX = (70, 20)
 
 
-class RunPane(RunActions, RootView):
+class RunPane(RunActions, RunTaking):
     """Curves with one cursor through all plots, and what they say at it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,16 +50,6 @@ class RunPane(RunActions, RootView):
         Binding("up,k", "other(-1)", "run above", tooltip="Open the run above in the list"),
         Binding("down,j", "other(1)", "run below", tooltip="Open the run below in the list"),
         Binding("space", "mark", "mark", tooltip="Mark the open run, so that it stays overlaid"),
-        Binding("i", "explain", "explain", tooltip="What the chosen metric is"),
-        Binding(
-            "equals_sign",
-            "differences",
-            "differences",
-            key_display="=",
-            tooltip="Settings in which these runs differ",
-        ),
-        Binding("y", "copy", "copy", tooltip="Copy what is read out"),
-        Binding("w", "write", "write", tooltip="Write the curves to a CSV file"),
         Binding("escape", "app.pane('runs')", "back", tooltip="Back to the list"),
     ]
 
@@ -146,7 +132,8 @@ class RunPane(RunActions, RootView):
 
     def _legend(self, shown: Sequence[str]) -> None:
         facts, readout = self.query_one("#facts", Lines), self.query_one("#readout", Lines)
-        facts.show([facts_line(self.state, shown[0])] if shown else [Text(NOTHING_OPEN)])
+        room = self.app.size.width - 2
+        facts.show([facts_line(self.state, shown[0], room)] if shown else [Text(NOTHING_OPEN)])
         if self._root.on and shown:
             self._root.look(shown)
             told = self._root.lines(shown, self.panels()[0][1], self.app.size, self.look)
@@ -243,39 +230,3 @@ class RunPane(RunActions, RootView):
             marked = self.state.open_run in self.state.marks
             self.post_message(Chosen())
             self.shell.say("marked" if marked else "unmarked")
-
-    async def action_explain(self) -> None:
-        key, unit, by_family = METRICS[self.state.metric]
-        field = FIELDS[f"train.{key}"]
-        pairs = [("what it is", field.meaning), ("unit", unit), ("from", "log.jsonl of each run")]
-        pairs.append(("per family", "yes" if by_family else "no: it is logged overall only"))
-        await self.app.push_screen(Reader(self.state.metric, labelled(pairs)))
-
-    def action_differences(self) -> None:
-        folders = {key: self.state.folders[key] for key in self.state.overlaid()}
-        self.shell.work("compare", lambda: self.post_message(ConfigsRead(read_configs(folders))))
-
-    def on_configs_read(self, message: ConfigsRead) -> None:
-        """In which settings the runs differ."""
-        runs = self.state.runs
-        compared = {key: runs[key] for key in message.configs if key in runs}
-        lines = difference_lines(differences(message.configs), compared)
-        body = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
-        self.app.push_screen(Reader("settings in which these runs differ", body))
-
-    def action_copy(self) -> None:
-        shown = self.state.overlaid()
-        lines = self._root.table(shown, self.panels()[0][1], 200) if self._root.on else None
-        self.app.copy_to_clipboard("\n".join(lines or self._read_out(200)))
-        self.shell.say(f"copied the read-out of {len(shown)} runs")
-
-    async def action_write(self) -> None:
-        hint = "CSV: run, step and every metric, overall and per family"
-        await self.app.push_screen(Ask("write the curves to", "curves.csv", hint), self._write)
-
-    def _write(self, name: str | None) -> None:
-        if name is not None and self._root.on:
-            self.shell.write(Path(name), self._root.csv())
-        elif name is not None:
-            text = curves_csv(self.state, self.state.overlaid())
-            self.shell.write(Path(name), text)

@@ -1,6 +1,7 @@
 """What a run says: its highest, lowest and random responses per family, beside the reference."""
 
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -10,9 +11,21 @@ from textual.screen import Screen
 
 from rlhf.runlog import dumps
 
+from ..bars import key_hints
 from ..messages import SamplesFound, SamplesSaid
 from ..render import clean
-from ..samples_view import ABOUT, HEAD, KINDS, over, response_text, tokens_line
+from ..samples_view import (
+    ABOUT,
+    HEAD,
+    KINDS,
+    POSITIONS,
+    POSITIONS_HEAD,
+    counted,
+    over,
+    position_lines,
+    response_text,
+    tokens_line,
+)
 from ..samples_work import read_samples
 from ..tails_work import Cancel
 from ..widgets.lines import Lines
@@ -21,6 +34,9 @@ from .dialogs import Ask, Reader, labelled
 from .pane import Shell
 from .probe import ProbeScreen
 
+VIEWS = (*KINDS, POSITIONS)
+KEYS = ("esc back", "tab view", "v family", "p probe", "i explain", "w write", "y copy")
+
 
 class SamplesScreen(Screen[None]):
     """One family and one kind of response at a time; what is over-represented is marked."""
@@ -28,7 +44,9 @@ class SamplesScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v,right,l", "family(1)", "family", tooltip="Next family"),
         Binding("V,left,h", "family(-1)", "family back", tooltip="Previous family"),
-        Binding("tab,x", "kind", "highest/lowest/random", tooltip="The next kind", priority=True),
+        Binding(
+            "tab,x", "view", "view", tooltip="Highest, lowest, random, by position", priority=True
+        ),
         Binding("up,k", "move(-1)", "Up", show=False),
         Binding("down,j", "move(1)", "Down", show=False),
         Binding("pageup", "move(-10)", "Page up", show=False),
@@ -39,6 +57,7 @@ class SamplesScreen(Screen[None]):
         Binding("i", "explain", "explain", tooltip="What each number is, and what is marked"),
         Binding("y", "copy", "copy", tooltip="Copy the response under the cursor"),
         Binding("w", "write", "write", tooltip="Write all samples of the run to a JSON file"),
+        *(Binding(key, f"pane({key})", "pane", show=False) for key in "123456"),
         Binding("escape,q", "leave", "back", tooltip="Back; what is being sampled is cancelled"),
     ]
 
@@ -49,7 +68,7 @@ class SamplesScreen(Screen[None]):
         self._cancel = Cancel(shell.background.stopping)
         self._document: dict[str, Any] = {}
         self._said = "looking for scores ..."
-        self._family = self._kind = 0
+        self._family = self._view = 0
 
     def compose(self) -> ComposeResult:
         """Whose and which, the favoured tokens, the responses, the keys."""
@@ -61,8 +80,6 @@ class SamplesScreen(Screen[None]):
     def on_mount(self) -> None:
         """Read them in a worker; what has no scores is sampled first."""
         self.query_one(Rows).focus()
-        hint = "v family  tab kind  p probe  i explain  y copy  w write  esc back"
-        self.query_one("#samples-hint", Lines).show([Text(f" {hint}")])
         place, folder, cancel = self.shell.place, self._folder, self._cancel
 
         def say(text: str) -> None:
@@ -99,26 +116,53 @@ class SamplesScreen(Screen[None]):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The responses that are shown."""
+        """What is shown: responses, or the token of each position."""
         if self.family is None:
             return []
-        found = self._document["families"][self.family].get(KINDS[self._kind])
+        view = VIEWS[self._view]
+        found = self._document["families"][self.family].get(
+            "positions" if view == POSITIONS else view
+        )
         return list(found or [])
 
     def _show(self) -> None:
         name = self.family
         one = self._document["families"][name] if name is not None else {}
-        kinds = "  ".join(f"[{k}]" if n == self._kind else k for n, k in enumerate(KINDS))
-        head = Text(f" {clean(self._run)}   {clean(name or '')}   {kinds}", style="bold")
-        if one:
-            bad = f", {one['nonfinite']} scores not finite" if one["nonfinite"] else ""
-            head.append(f"   n {one['n']}{bad}")
+        views = " ".join(f"[{v}]" if n == self._view else v for n, v in enumerate(VIEWS))
+        head = Text(f" {clean(self._run)}   {clean(name or '')}   {views}", style="bold")
         self.query_one("#samples-head", Lines).show([head])
-        said = tokens_line(one) if one else ""
-        self.query_one("#samples-tokens", Lines).show([Text(f" {said}")])
-        marked = over(one)
-        rows = [(f"{n}", response_text(row, marked)) for n, row in enumerate(self.rows)]
-        self.query_one(Rows).show(HEAD, rows, self._said)
+        self._show_tokens(one)
+        self._hint()
+        self.query_one(Rows).show(*self._table(one), self._said)
+
+    def _show_tokens(self, one: dict[str, Any]) -> None:
+        """How many responses and which tokens are favoured, on one line or on some."""
+        room = max(20, self.app.size.width - 2)
+        said = f"{counted(one)}; {tokens_line(one)}" if one else ""
+        if len(said) > room:
+            told = [counted(one), *wrap(tokens_line(one), room, max_lines=2, placeholder=" …")]
+        else:
+            told = [said]
+        tokens = self.query_one("#samples-tokens", Lines)
+        tokens.styles.height = len(told)
+        tokens.show([Text(f" {line}") for line in told])
+
+    def _hint(self, *said: str) -> None:
+        hint = key_hints((*said, *KEYS), self.app.size.width)
+        self.query_one("#samples-hint", Lines).show([Text(hint)])
+
+    def on_resize(self) -> None:
+        """Another width has room for other lines."""
+        self.call_after_refresh(self._show)
+
+    def _table(self, one: dict[str, Any]) -> tuple[str, list[tuple[str, str | Text]]]:
+        """Heading and lines of the view."""
+        if VIEWS[self._view] == POSITIONS:
+            head, lines = POSITIONS_HEAD, position_lines(one)
+        else:
+            marked = over(one)
+            head, lines = HEAD, [response_text(row, marked) for row in self.rows]
+        return head, [(f"{n}", line) for n, line in enumerate(lines)]
 
     # -- what keys do ----------------------------------------------------------------------
 
@@ -132,21 +176,30 @@ class SamplesScreen(Screen[None]):
         self._family += by
         self._show()
 
-    def action_kind(self) -> None:
-        self._kind = (self._kind + 1) % len(KINDS)
+    def action_view(self) -> None:
+        self._view = (self._view + 1) % len(VIEWS)
         self._show()
 
     def action_move(self, by: int) -> None:
         self.query_one(Rows).move(by)
+        self._hint()
+
+    async def action_pane(self, number: int) -> None:
+        """Leave for a pane, which a person would else not see under this."""
+        from ..panes import PANES  # one of them opens this screen
+
+        self.action_leave()
+        await self.app.run_action(f"pane('{PANES[number - 1].name}')", self.app)
 
     def action_leave(self) -> None:
         self._cancel.set()
         self.dismiss()
 
     async def action_probe(self) -> None:
-        row = self.current or {}
+        highest = self._document.get("families", {}).get(self.family, {}).get("highest") or [{}]
+        row = highest[0] if VIEWS[self._view] == POSITIONS else self.current or {}
         prompt, response = str(row.get("prompt") or ""), str(row.get("response") or "")
-        await self.app.push_screen(ProbeScreen(self.shell, prompt, response))
+        await self.app.push_screen(ProbeScreen(self.shell, prompt, response, self._folder))
 
     async def action_explain(self) -> None:
         await self.app.push_screen(Reader("samples", labelled(ABOUT)))
@@ -154,7 +207,7 @@ class SamplesScreen(Screen[None]):
     def action_copy(self) -> None:
         if self.current is not None:
             self.app.copy_to_clipboard(dumps(self.current))
-            self.query_one("#samples-hint", Lines).show([Text(" copied")])
+            self._hint("copied")
 
     async def action_write(self) -> None:
         text = dumps({"format": 1, "run": self._run, **self._document}, indent=1)

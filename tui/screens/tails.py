@@ -231,7 +231,7 @@ class TailsPane(PlotsPane):
         if self.tails:
             lines = table_lines(self.tails, self.tails.families, None)
             self.app.copy_to_clipboard("\n".join(lines))
-            self.shell.say(f"copied {len(lines) - 1} rows")
+            self.shell.say("copied the table")
 
     async def action_write(self) -> None:
         hint = ".csv: the figures; .json: counts and edges too"

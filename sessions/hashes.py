@@ -1,0 +1,56 @@
+"""sha256 of files, and the keys under which is kept what was measured from them."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rlhf.runlog import write_json
+
+from .evaluation_child import Sampling
+from .runfiles import POLICY_NAME, read_object
+
+
+class FileHashes:
+    """sha256 of files, remembered while their size, modification time and inode stand."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._known: dict[str, Any] = read_object(store, []) or {}
+        self._changed = False
+
+    def of(self, path: Path) -> str:
+        """Hex sha256 of the file's content. Raises OSError."""
+        stat = path.stat()
+        stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+        known = self._known.get(str(path))
+        if isinstance(known, list) and known[:3] == stamp and len(known) == 4:
+            return str(known[3])
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        self._known[str(path)] = [*stamp, digest]
+        self._changed = True
+        return digest
+
+    def save(self) -> None:
+        """Keep what was learned; a cache that cannot be written costs only time."""
+        if self._changed:
+            with suppress(OSError):
+                self._store.parent.mkdir(parents=True, exist_ok=True)
+                write_json(self._store, self._known)
+            self._changed = False
+
+    def sampled_key(self, policy_dir: Path, of_task: Sequence[Path], how: Sampling) -> str:
+        """The key of what comes of sampling a checkpoint: its files, the task's, how.
+
+        Raises OSError.
+        """
+        read = [policy_dir / POLICY_NAME, policy_dir / "config.json", *of_task]
+        return key_of([1, *how, *(self.of(path) for path in read)])
+
+
+def key_of(parts: Sequence[Any]) -> str:
+    """A name for what was computed from `parts`."""
+    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()[:32]

@@ -1,0 +1,96 @@
+"""A slow pattern in a filter or in a rule costs a moment, is named, and changes nothing."""
+
+import signal
+import time
+from typing import Any
+
+import pytest
+from operating import place_of
+from synthetic import write_run
+from toy_lab import Lab
+
+import tui.listing
+from sessions.catalogue import Listing
+from tui.alerts import Alerts
+from tui.exits import CommandError, Exit
+from tui.filter import FilterError, compile_filter
+from tui.filter_pass import passing
+from tui.listing import Query, collect
+from tui.state import State
+
+SLOW = {
+    "stars in a row": r".*.*.*.*$(?<=b)",
+    "stars between letters": r"a.*a.*a.*a.*b",
+    "plusses in a row": r"a+a+a+a+a+$(?<=b)",
+    "a backreference": r"(a+).*\1.*\1b",
+    "bounded repeats": r"a{1,400}a{1,400}a{1,400}b",
+    "lookaheads": r"(?=.*.*.*b)(?=.*.*.*b)x",
+    "lazy stars": r".*?.*?.*?.*?b",
+}
+NESTED = [r"(a|aa)+$", r"(a+)+$", r"(.|a)*b", r"((a|ab)c?)+$", r"(?:a*)*b"]
+WALL_S = 15.0  # a machine may be slow; a pattern that is not ended takes minutes
+
+
+def run_called(name: str, key: str = "r") -> dict[str, Any]:
+    return {"id": key, "name": name, "verdict": None, "reason": "x", "state": "finished"}
+
+
+def listing_of(*names: str) -> Listing:
+    runs = [run_called(name, f"r{n}") for n, name in enumerate(names)]
+    return Listing(runs)
+
+
+@pytest.mark.parametrize("length", [200, 10_000])
+@pytest.mark.parametrize("case", SLOW)
+def test_a_slow_pattern_on_a_long_name_is_given_up_and_changes_nothing(
+    case: str, length: int
+) -> None:
+    state = State()
+    state.take(listing_of("b", *["a" * length] * 200))
+    state.set_filter("name=b")
+    began = time.monotonic()
+    with pytest.raises(FilterError, match="too long"):
+        state.set_filter(f'name~"{SLOW[case]}"')
+    assert time.monotonic() - began < WALL_S
+    assert state.filter == "name=b" and [row.key for row in state.rows()] == ["r0"]
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("pattern", NESTED)
+def test_what_nests_is_refused_before_it_is_tried(pattern: str) -> None:
+    with pytest.raises(FilterError, match="may never end"):
+        compile_filter(f'name~"{pattern}"')
+
+
+def test_a_filter_that_new_runs_make_slow_is_off_and_that_is_noted() -> None:
+    state = State()
+    state.take(listing_of("short"))
+    state.set_filter(f'!name~"{SLOW["stars in a row"]}"')
+    state.take(listing_of("short", *["a" * 10_000] * 200))
+    assert state.filter == "" and len(state.rows()) == 201
+    assert "is off" in state.watch.tell()
+
+
+def test_a_rule_that_takes_too_long_is_removed_and_that_is_noted() -> None:
+    alerts = Alerts()
+    for rule in (f'name~"{SLOW["lazy stars"]}"', "name~^a"):
+        alerts.add(rule)
+    runs = {f"r{n}": run_called("a" * 10_000, f"r{n}") for n in range(200)}
+    notes = alerts.check(runs)
+    assert alerts.rules == ["name~^a"] and len(alerts.holding) == 200
+    assert "removed" in notes[-1] and len(notes) == 201
+
+
+def test_a_fast_pattern_holds_for_what_it_holds_for() -> None:
+    runs = [run_called(f"kl{n:04d}-" + "a" * 500, str(n)) for n in range(2000)]
+    assert len(passing(compile_filter(r'name~"^kl.*7-a+$"'), runs)) == 200
+
+
+def test_the_command_names_a_slow_pattern(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tui.listing, "PATIENCE_S", 0.1)
+    for number in range(60):
+        write_run(lab.workspace.runs / f"{'a' * 200}{number}", rows=1)
+    query = Query(filter=f'name~"{SLOW["stars between letters"]}"')
+    with pytest.raises(CommandError, match="takes too long") as found:
+        collect(place_of(lab), query)
+    assert found.value.code == Exit.USAGE

@@ -1,0 +1,95 @@
+"""What the lines around the panes say: counts, units, keys, and what each figure is."""
+
+import pytest
+from synthetic import Console
+from test_tui_hostile import app_over, curves_of, ready, screen_text, type_keys
+from textual.pilot import Pilot
+
+from tui.app import ConsoleApp
+from tui.bars import key_hints, status_line
+from tui.disk_table import size
+from tui.legend import facts_line
+from tui.render import number_of
+from tui.screens.grade import GradePane
+from tui.screens.probe import HINT
+from tui.screens.samples import SamplesScreen
+
+RUN = "kl002-s1500"
+KEYS = ("esc back", "tab view", "v family")
+
+
+def test_one_grade_is_one_and_a_small_log_has_a_size() -> None:
+    assert [number_of(n, "grade") for n in (0, 1, 2)] == ["0 grades", "1 grade", "2 grades"]
+    assert [size(n) for n in (0, 812, 41_300, 2.5e9)] == ["0 B", "812 B", "41.3 kB", "2.5 GB"]
+
+
+@pytest.mark.parametrize(
+    ("room", "said"),
+    [(80, " esc back  tab view  v family  ? help"), (30, " esc back  tab view  ? help"),
+     (12, " ? help")],
+    ids=["wide", "narrow", "nothing but help"],
+)  # fmt: skip
+def test_keys_give_way_from_the_least_important_and_help_never(room: int, said: str) -> None:
+    assert key_hints(KEYS, room) == said
+
+
+def test_a_long_status_gives_way_to_the_key_that_tells_the_others() -> None:
+    assert status_line("", "w" * 200, 80).plain.endswith("…  ? keys ")
+    assert len(status_line("", "w" * 200, 80).plain) == 80
+    assert "? keys" not in status_line("w" * 200, "", 80).plain  # what is said is said in full
+
+
+async def opened(app: ConsoleApp, pilot: Pilot) -> None:
+    """Pane 2 with a run's curves."""
+    await ready(app, pilot)
+    await app.open_run(RUN, "run")
+    await curves_of(app, pilot, RUN)
+    await pilot.pause()
+
+
+async def test_pane_2_says_which_proxy_is_evaluated_and_which_is_of_training(
+    console: Console,
+) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        assert "evaluated proxy" in screen_text(app)
+        assert "training at step 1500" in screen_text(app)
+        for room in (10, 60, 80, 200):
+            line = facts_line(app.state, RUN, room).plain
+            assert line.startswith(RUN) and ("wrapper" in line) == (room == 200)
+
+
+async def test_the_samples_keys_fit_and_help_lists_them(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await app.push_screen(SamplesScreen(app.pane.shell, RUN, app.state.folders[RUN]))
+        await pilot.pause()
+        assert "w write  y copy  ? help" in screen_text(app)
+        await type_keys(app, "question_mark")
+        await pilot.pause()
+        assert "What each of its tokens adds" in screen_text(app)
+        await type_keys(app, "escape")
+        await pilot.resize_terminal(40, 12)
+        await pilot.pause()
+        assert "esc back" in screen_text(app) and "? help" in screen_text(app)
+
+
+async def test_the_grade_pane_counts_in_words(console: Console) -> None:
+    (console.workspace / "submissions" / "sub").mkdir(parents=True)
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await app.action_pane("grade")
+        pane = app.pane
+        assert isinstance(pane, GradePane)
+        for _ in range(1500):
+            await pilot.pause(0.01)
+            if "1 submission  0 grades" in pane.status():
+                break
+        assert "1 submission  0 grades" in pane.status()
+
+
+def test_the_probe_box_tells_its_keys_at_80_columns() -> None:
+    assert len(HINT) <= 68 and HINT.endswith("esc closes")
