@@ -85,6 +85,8 @@ class Desk:
             return "is not known: it was graded before folders were kept"
         if not Path(folder).is_dir():
             return f"is gone: {clean(folder)}"
+        if moved := _moved(document):  # such files are in no hash
+            return f"CHANGED as it was read ({moved}): {clean(folder)}"
         now = self._digest(folder)
         if now is None:
             return f"cannot be read now: {clean(folder)}"
@@ -105,3 +107,11 @@ class Desk:
             return str(json.loads(out)["submission"]) if child.returncode == 0 else None
         except (ValueError, KeyError, TypeError):
             return None
+
+
+def _moved(document: Mapping[str, Any]) -> str:
+    """The files that changed or went away while the grader copied them."""
+    problems = document.get("problems")
+    found = problems.items() if isinstance(problems, dict) else ()
+    signs = ("changed while", "No such file")
+    return ", ".join(clean(str(p)) for p, why in found if any(s in str(why) for s in signs))[:200]

@@ -156,8 +156,9 @@ class GradePane(GradedFolder):
             self._rest()
 
     def on_grade_list_moved(self, message: GradeList.Moved) -> None:
-        """Another item: its detail, and once the cursor rests, its folder."""
+        """Another item: its detail, and once the cursor rests, its folder as it is by now."""
         message.stop()
+        self._compared.clear()
         self._want()
         self._show_detail()
         self._rest()

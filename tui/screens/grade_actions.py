@@ -75,7 +75,12 @@ class GradeActions(Pane):
         if outcome.failed:
             self.shell.say(f"not graded: {outcome.line()}")
             return
-        self.set_timer(1.2, lambda: self.table.go_to(GRADING, outcome.document["jobs"][0]))
+
+        def follow() -> None:
+            if self._folder() == outcome.words[-1]:  # else the person has gone elsewhere
+                self.table.go_to(GRADING, outcome.document["jobs"][0])
+
+        self.set_timer(1.2, follow)
 
     async def action_unprotected(self) -> None:
         """Grade without walls: only for one's own code, only after a typed yes."""
