@@ -9,21 +9,22 @@ from textual.binding import Binding, BindingType
 
 from rlhf.runlog import LOG_NAME
 
-from ..log_reading import LogReader, Page
+from ..log_page import Page
+from ..log_reading import LogReader
 from ..messages import PageRead
 from ..render import clean
 from ..state import State
 from ..widgets.choices import Choice
 from ..widgets.lines import Lines
 from ..widgets.log_view import LogView
-from .dialogs import Ask, Picker
-from .log_taking import LogTaking
+from .dialogs import Picker
+from .log_finding import LogFinding
 from .pane import Shell
 
 SIDEWAYS = 20  # cells
 
 
-class LogsPane(LogTaking):
+class LogsPane(LogFinding):
     """Pages of a log, following, search, filter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,7 +54,6 @@ class LogsPane(LogTaking):
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
         self._metrics = False
-        self._searched = ""
         self._reader: LogReader | None = None
 
     def compose(self) -> ComposeResult:
@@ -134,6 +134,8 @@ class LogsPane(LogTaking):
             self.shell.renew()
 
     def _draw(self) -> None:
+        from sessions.paths import OUTPUT_LOG
+
         page, last = self._page, len(self._page.lines) - 1
         self._at = last if page.following else max(0, min(self._at, last))
         empty = page.said or "nothing to show"
@@ -143,6 +145,7 @@ class LogsPane(LogTaking):
         key = self._shown[0] if self._shown else None
         name = self.state.runs.get(key or "", {}).get("name", key)
         head = f" {clean(str(name))}  {page.name}"
+        head += f"  ({OUTPUT_LOG} is empty: rows of metrics; m: as written)" if page.rows else ""
         head = head if key else " No run is open: o chooses one"
         self.query_one("#log-head", Lines).show([Text(head, style="bold")])
 
@@ -205,44 +208,6 @@ class LogsPane(LogTaking):
         if key is not None:
             self.state.logged = key
             self.update()
-
-    async def action_search(self) -> None:
-        await self._ask("find", False)
-
-    async def action_filter(self) -> None:
-        await self._ask("show only lines that match", True)
-
-    async def _ask(self, title: str, only: bool) -> None:
-        def given(pattern: str | None) -> None:
-            if pattern is not None:
-                self._look_for(pattern, only)
-
-        await self.app.push_screen(Ask(title, self._searched, "a regular expression"), given)
-
-    def _look_for(self, pattern: str, only: bool) -> None:
-        from sessions.errors import SessionError
-        from sessions.log_search import checked
-
-        try:
-            checked(pattern)
-        except SessionError as error:
-            self.shell.say(clean(str(error)))
-            return
-        self._searched = pattern
-        self.reader.search(pattern, only)
-
-    def action_match(self, by: int) -> None:
-        self._at = 0
-        self.reader.next_match(by)
-
-    def action_error(self) -> None:
-        from sessions.log_text import ERRORS
-
-        self._at = 0
-        if self._searched == ERRORS and not self._page.filtered and self._page.found:
-            self.reader.next_match(1)
-        else:
-            self._look_for(ERRORS, False)
 
     async def action_back(self) -> None:
         if self._page.searching or self._page.filtered or self._page.found:

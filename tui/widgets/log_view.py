@@ -44,6 +44,10 @@ class LogView(Widget, can_focus=True):
             self._strips = strips[:height]
             self.refresh()
 
+    def on_resize(self) -> None:
+        """Another part of the lines has room: a page may come before there is any."""
+        self.renew()
+
     def _first_rows(self, height: int) -> list[Strip]:
         """Rows from the first line on; no line is wrapped that is not on screen."""
         rows: list[Strip] = []
