@@ -167,6 +167,8 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
         told = self.state.watch.tell()
         if told:
             self.say(told)
+            if self.state.watch.bell:
+                self.bell()
         else:
             self.renew()
         self.desk.unasked()
@@ -246,9 +248,9 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
     def on_preferred(self, message: Preferred) -> None:
         """Keep what the person wants for the next time."""
         if not self.place.read_only:
-            rules = self.state.watch.alerts.rules
-            wanted = (self.place.view, list(self.state.columns), self._kept_look, rules)
-            self.work("prefer", partial(save, *wanted))
+            watch, columns = self.state.watch, list(self.state.columns)
+            kept = (columns, self._kept_look, watch.alerts.rules, watch.bell)
+            self.work("prefer", partial(save, self.place.view, *kept))
 
     # -- what keys do ----------------------------------------------------------------------
 
@@ -256,6 +258,12 @@ class ConsoleApp(ActingApp, DressedApp, PaletteApp, OneKeyApp):
         """Sort the runs by a field, numbers from the highest."""
         self.state.sort_by(key, is_metric(key))
         await self.action_pane("runs")
+
+    def action_ring(self, on: bool) -> None:
+        """Ring the terminal's bell for notes, or no longer; kept for the next time."""
+        self.state.watch.bell = on
+        self.say(f"the bell is {'on' if on else 'off'}")
+        self.post_message(Preferred())
 
     def wear(self, look: str) -> None:
         """Another look, for good."""

@@ -101,15 +101,16 @@ def base_texts(config: Mapping[str, Any], task: Path) -> dict[str, str]:
     texts: dict[str, str] = {}
     for option, key in SETTINGS.items():
         value = config.get(key)
-        if not _is_usual(key, value, task) and _is_valid(key, value):
+        if not is_usual(key, value, str(task)) and _is_valid(key, value):
             text = _typed(value)
             texts |= {option: text} if clean(text) == text else {}
     return texts
 
 
-def _is_usual(key: str, value: Any, task: Path) -> bool:
+def is_usual(key: str, value: Any, task: str) -> bool:
+    """Whether a setting has its default, for a path as it is in `task`."""
     usual = DEFAULTS[key]
-    if isinstance(usual, str) and value == str(task) + usual.removeprefix(TASK_PREFIX):
+    if isinstance(usual, str) and value == task + usual.removeprefix(TASK_PREFIX):
         return True
     return value is None or bool(value == usual)
 
