@@ -23,7 +23,8 @@ SETTINGS = {  # option: its key in a run's config
 MEANINGS = {
     **{option: text for option, (_, _, text) in AXES.items()},
     **{option: text for option, (_, text) in PATHS.items()},
-    **{option: f"{text} {written}" for option, (written, text) in OTHERS.items()},
+    **{option: f"{written}  {text}" for option, (written, text) in OTHERS.items()},
+    "wrapper": "Python file; runs with your rights.",
 }
 FIELDS = (
     *("kl", "steps", "lr", "batch", "samples", "temperature", "save_every"),

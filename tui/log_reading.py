@@ -18,6 +18,7 @@ from .log_page import Page
 from .log_places import BLOCK, at_end, first_written, lines_at
 
 TICK_S = 0.12  # between looks at a log that may grow: under ten paints a second
+UNWRITTEN = "nothing written yet"
 SLICE_BYTES = 1 << 25  # of the index's growth between two looks
 
 
@@ -146,11 +147,11 @@ class LogReader:
             size = self._look()
             self._matched.gather()
             if size == 0:
-                return Page(said="nothing written yet", following=True)
+                return Page(said=UNWRITTEN, following=True)
             return self._filtered(size) if self._matched.only else self._plain(size)
         except FileNotFoundError:
             gone = self._mark != (0, 0, 0)
-            return Page(said="the file is gone" if gone else "nothing written yet")
+            return Page(said="the file is gone" if gone else UNWRITTEN)
         except OSError as error:
             return Page(said=f"cannot be read: {error.strerror or error}")
 

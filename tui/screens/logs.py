@@ -8,9 +8,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from rlhf.runlog import LOG_NAME
+from sessions.states import LIVE
 
 from ..log_page import Page
-from ..log_reading import LogReader
+from ..log_reading import UNWRITTEN, LogReader
 from ..messages import PageRead
 from ..render import clean
 from ..state import State
@@ -139,6 +140,8 @@ class LogsPane(LogFinding):
         page, last = self._page, len(self._page.lines) - 1
         self._at = last if page.following else max(0, min(self._at, last))
         empty = page.said or "nothing to show"
+        if page.said == UNWRITTEN and self._ended():
+            empty = "it wrote neither output nor metrics"
         if page.filtered and not page.lines:
             empty = "searching ..." if page.searching else "no line matches (esc closes the filter)"
         self.view.show(page.lines, page.spans, self._range(), f" {empty}")
@@ -148,6 +151,10 @@ class LogsPane(LogFinding):
         head += f"  ({OUTPUT_LOG} is empty: rows of metrics; m: as written)" if page.rows else ""
         head = head if key else " No run is open: o chooses one"
         self.query_one("#log-head", Lines).show([Text(head, style="bold")])
+
+    def _ended(self) -> bool:
+        run = self.state.runs.get(self._shown[0]) if self._shown else None
+        return run is not None and run["state"] not in LIVE
 
     def status(self) -> str:
         """Position, size, following, search."""
