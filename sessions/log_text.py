@@ -22,9 +22,9 @@ _SEQUENCES = re.compile(
 _METRICS = (
     ("proxy_reward", "proxy", ""),
     ("kl", "KL", " nats (k1)"),
-    ("shaped_reward", "shaped", ""),
     ("entropy", "entropy", ""),
     ("loss", "loss", ""),
+    ("shaped_reward", "shaped", ""),
     ("elapsed_s", "after", " s"),
 )
 _UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, invisible formats, surrogates, separators
@@ -56,4 +56,4 @@ def row_text(text: str) -> str:
 def _figure(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "not finite" if value is None else "?"
-    return f"{value:.4g}"
+    return f"{value:>6.3g}"

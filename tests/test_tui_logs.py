@@ -248,9 +248,11 @@ async def test_a_run_without_output_shows_its_rows_as_lines(output: str, console
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)
-        await until(pilot, lambda: "step    800  proxy 1  KL 2 nats (k1)" in screen_text(app))
+        await until(
+            pilot, lambda: "step    800  proxy      1  KL      2 nats (k1)" in screen_text(app)
+        )
         assert "output.log is empty" in screen_text(app)
-        app.pane._look_for("step +400 .*KL 1 nats", True)  # type: ignore[attr-defined]
+        app.pane._look_for("step +400 .*KL +1 nats", True)  # type: ignore[attr-defined]
         await until(pilot, lambda: app.pane._page.filtered and app.pane._page.lines)  # type: ignore[attr-defined]
         (line,) = app.pane._page.lines  # type: ignore[attr-defined]
         assert line.text.startswith("step    400")
@@ -260,7 +262,7 @@ async def test_a_run_without_output_shows_its_rows_as_lines(output: str, console
 
 def test_logs_of_a_run_without_output_are_its_rows_and_that_is_said(console: Console) -> None:
     done = console.run("logs", "default-s800", "-n", "2")
-    assert done.stdout.splitlines()[1].startswith("step    800  proxy 1.32  KL 3.8 nats (k1)")
+    assert done.stdout.splitlines()[1].startswith("step    800  proxy   1.32  KL    3.8 nats (k1)")
     assert "wrote no output" in done.stderr
     found = console.run("logs", "default-s800", "--grep", "step +20 ")
     assert len(found.stdout.splitlines()) == 1 and "proxy" in found.stdout
@@ -279,7 +281,7 @@ def test_what_is_no_row_stays_as_it_is(row: str) -> None:
 def test_a_row_is_told_by_its_numbers_alone() -> None:
     hostile = '{"step": 3, "kl": null, "loss": "\\u001b[2J", "entropy": true, "proxy_reward": 0.5}'
     assert row_text(hostile) == (
-        "step      3  proxy 0.5  KL not finite nats (k1)  entropy ?  loss ?"
+        "step      3  proxy    0.5  KL not finite nats (k1)  entropy ?  loss ?"
     )
 
 
@@ -303,3 +305,13 @@ def test_a_search_without_a_match_says_so(log: Path) -> None:
         assert one.until(lambda p: p.said).said == "no line matches"
     finally:
         one.end()
+
+
+async def test_a_run_that_wrote_nothing_says_so_once(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        app.state.logged = "reference"
+        await pilot.press("4")
+        await until(pilot, lambda: "it wrote neither output nor metrics" in screen_text(app))
+        assert "nothing written yet" not in screen_text(app)

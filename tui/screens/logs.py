@@ -162,13 +162,14 @@ class LogsPane(LogFinding):
         parts = ["following" if page.following else "not following (f)"]
         if page.first is not None:
             parts.append(f"line {page.first + max(0, self._at):,} of {page.known:,}")
-        parts.append(f"{page.size / 1e6:.1f} MB")
+        if size := page.size:
+            parts.append(f"{size / 1e6:.1f} MB" if size >= 10**5 else f"{size / 1e3:.1f} kB")
         if page.searching or page.found:
             word = "searching (esc)" if page.searching and not page.filtered else "matches"
             parts.append(f"{word}: {page.found:,}" + ("+" if page.found >= 10_000 else ""))
         if page.filtered:
             parts.append(f"only {clean(self._searched)}")
-        if page.said:
+        if page.said and page.lines:
             parts.insert(0, clean(page.said))
         return "  ".join(parts)
 
