@@ -60,11 +60,12 @@ def compare(folder: Path) -> None:
 @click.option("--invert", is_flag=True)
 @click.option("--follow", is_flag=True)
 @click.option("--newest", is_flag=True)
-def search(path: Path, pattern: str, invert: bool, follow: bool, newest: bool) -> None:
+@click.option("--rows", is_flag=True)
+def search(path: Path, pattern: str, **how: bool) -> None:
     """Print the lines of a log that match."""
     from . import log_search
 
-    log_search.run_search(path, pattern, invert, follow, newest)
+    log_search.run_search(path, pattern, **how)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from .errors import UsageError
 from .log_follow import Follower
 from .log_pages import Line, pages_back, whole_end
+from .log_text import row_text
 from .supervise import python_environment
 
 LIMIT = 10_000  # matches after which a search ends
@@ -51,6 +52,7 @@ class Search:
     """One search in progress. `poll` never blocks; `cancel` ends it, whatever it is doing.
 
     With `newest` it goes back from the log's end, page by page, and takes what comes meanwhile.
+    With `rows` the lines are rows of log.jsonl, and searched as they read.
     """
 
     def __init__(
@@ -60,9 +62,15 @@ class Search:
         invert: bool = False,
         follow: bool = False,
         newest: bool = False,
+        rows: bool = False,
     ) -> None:
         words = [sys.executable, "-P", "-m", "sessions", "search", str(path), checked(pattern)]
-        words += ["--invert"] * invert + ["--follow"] * follow + ["--newest"] * newest
+        words += (
+            ["--invert"] * invert
+            + ["--follow"] * follow
+            + ["--newest"] * newest
+            + ["--rows"] * rows
+        )
         self._child = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
@@ -112,12 +120,12 @@ class Search:
 
 
 def run_search(
-    path: Path, pattern: str, invert: bool, follow: bool, newest: bool = False, limit: int = LIMIT
+    path: Path, pattern: str, invert: bool, follow: bool, newest: bool, rows: bool
 ) -> None:
     """The child's part: print matches as JSON lines; end with the file, or with the parent."""
     _end_with(os.getppid())
     end = whole_end(path) if newest else 0
-    tell = _Teller(re.compile(pattern), invert)
+    tell = _Teller(re.compile(pattern), invert, row_text if rows else str)
     back, follower, number = pages_back(path, end), Follower(path, end), 0
     while True:
         update = follower.poll()
@@ -125,31 +133,32 @@ def run_search(
             number, back = 0, pages_back(path, 0)
         tell.matches(update.lines, None if newest else number)
         number += len(update.lines)
-        before = next(back, []) if tell.found < limit else []
+        before = next(back, []) if tell.found < LIMIT else []
         tell.matches(before[::-1], None)
         if not update.more and not before:
             print(json.dumps({"whole": True}), flush=True)
             if not follow:
                 return
             time.sleep(POLL_S)
-        if tell.found >= limit and not follow:
+        if tell.found >= LIMIT and not follow:
             return
 
 
 class _Teller:
     """Prints the lines that match, and counts them."""
 
-    def __init__(self, regex: "re.Pattern[str]", invert: bool) -> None:
-        self._regex, self._invert = regex, invert
+    def __init__(self, regex: "re.Pattern[str]", invert: bool, read: Callable[[str], str]) -> None:
+        self._regex, self._invert, self._read = regex, invert, read
         self.found = 0
 
     def matches(self, lines: Sequence[Line], number: int | None) -> None:
         """Those of these lines; `number` is that of the first."""
         for place, line in enumerate(lines):
-            hit = self._regex.search(line.text)
+            text = self._read(line.text)
+            hit = self._regex.search(text)
             if (hit is None) == self._invert:
                 at = None if number is None else number + place
-                match = Match(at, line.offset, line.text, hit.span() if hit else (0, 0))
+                match = Match(at, line.offset, text, hit.span() if hit else (0, 0))
                 print(json.dumps(vars(match)))
                 self.found += 1
         sys.stdout.flush()

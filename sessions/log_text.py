@@ -4,6 +4,7 @@ Lines end at newlines only. A progress bar that rewrites its line with carriage 
 last state; bytes that are no UTF-8 are replaced; control sequences and characters are dropped.
 """
 
+import json
 import re
 import unicodedata
 
@@ -16,6 +17,15 @@ _SEQUENCES = re.compile(
     r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
     r"|\x9b[0-?]*[ -/]*[@-~]"
     r"|\x1b[ -/]*[0-~]?"
+)
+# of a row of log.jsonl: key, as it is called to a person, unit
+_METRICS = (
+    ("proxy_reward", "proxy", ""),
+    ("kl", "KL", " nats (k1)"),
+    ("entropy", "entropy", ""),
+    ("loss", "loss", ""),
+    ("shaped_reward", "shaped", ""),
+    ("elapsed_s", "after", " s"),
 )
 _UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, invisible formats, surrogates, separators
 
@@ -30,3 +40,20 @@ def line_text(raw: bytes) -> str:
         text = _SEQUENCES.sub("", text).replace("\t", "    ")
         text = "".join(c for c in text if unicodedata.category(c) not in _UNSAFE)
     return text if len(text) <= LONGEST else text[:LONGEST] + CUT
+
+
+def row_text(text: str) -> str:
+    """A row of log.jsonl as a line to read; what is no such row stays as it is."""
+    try:
+        row = json.loads(text)
+        parts = [f"step {int(row['step']):>6}"]
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return text
+    told = ((title, row[key], unit) for key, title, unit in _METRICS if key in row)
+    return "  ".join([*parts, *(f"{title} {_figure(value)}{unit}" for title, value, unit in told)])
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "not finite" if value is None else "?"
+    return f"{value:>6.3g}"

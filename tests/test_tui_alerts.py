@@ -8,7 +8,7 @@ import pytest
 from sessions.progress import Progress
 from tui.alerts import Alerts
 from tui.filter import FilterError, compile_filter
-from tui.preferences import load, save
+from tui.preferences import Preferences, Wanted
 from tui.state import State
 from tui.watching import MOST_NOTES, Watch, in_short
 
@@ -70,12 +70,13 @@ def test_notes_are_bounded_and_safe_to_show() -> None:
 
 def test_rules_are_kept_and_damage_counts_as_nothing(tmp_path: Path) -> None:
     view, state = tmp_path / "view.json", State()
-    save(view, ["state"], None, ["train.kl>8", "nonsense>1"], [])
-    load(view, state)
+    Preferences(view).save(Wanted(["state"], alerts=["train.kl>8", "nonsense>1"], bell=True))
+    Preferences(view).load(state)
+    assert state.watch.bell
     assert state.watch.alerts.rules == ["train.kl>8"]
     for damage in ('{"alerts": 3}', '{"alerts": [1, null, {}]}', "{", "[]"):
         view.write_text(damage)
-        load(view, State())
+        Preferences(view).load(State())
 
 
 def test_the_bar_is_short_at_80_columns_and_says_when_it_stands() -> None:

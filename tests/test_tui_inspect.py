@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from synthetic import Console
+from synthetic import Console, write_run
 
 
 def document(console: Console, *words: str) -> dict:
@@ -43,3 +43,12 @@ def test_compare_names_what_differs_and_every_figure(console: Console) -> None:
 def test_an_unclear_name_is_a_usage_error(console: Console, words: list[str]) -> None:
     result = console.run(*words, "--json")
     assert result.returncode == 2 and json.loads(result.stdout)["error"]["kind"] == "usage"
+
+
+def test_show_tells_the_rate_the_batch_and_what_is_not_by_default(console: Console) -> None:
+    settings = {"lr": 1e-3, "temperature": 0.7, "policy_init": "/x/\x1b[2Jy", "log_every": 20}
+    write_run(console.workspace / "runs" / "own", **settings)
+    lines = [line.split() for line in console.run("show", "own").stdout.splitlines()]
+    told = {words[0]: " ".join(words[1:]) for words in lines if words}
+    assert (told["lr"], told["temperature"], told["policy_init"]) == ("0.001", "0.7", "/x/y")
+    assert "log_every" not in told and "reward_model" not in told

@@ -1,6 +1,7 @@
 """The Logs pane over hostile logs, and what its reader makes of them."""
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,8 +12,10 @@ from synthetic import Console, write_run
 from test_tui_hostile import app_over, ready, screen_text, type_keys
 from textual.pilot import Pilot
 
+from sessions.log_text import row_text
 from tui.app import ConsoleApp
-from tui.log_reading import LogReader, Page
+from tui.log_page import Page
+from tui.log_reading import LogReader
 from tui.screens.log_taking import MOST_COPIED
 
 
@@ -139,7 +142,7 @@ async def until(pilot: Pilot, what: Callable[[], object]) -> None:
         if what():
             return
         await pilot.pause(0.01)
-    raise AssertionError("it did not come")
+    raise AssertionError("it did not come:\n" + screen_text(pilot.app))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(a|a|a)*b"])
@@ -216,9 +219,8 @@ def test_ten_thousand_lines_a_second_are_followed_without_missing_one(log: Path)
                 file.write(numbered(500 * tick, 500 * tick + 500))
                 file.flush()
                 time.sleep(max(0.0, began + 0.05 * (tick + 1) - time.monotonic()))
-        last = "line 9999"
-        page = one.until(lambda p: p.known == 10_000 and p.following and text(p)[-1] == last)
-        assert text(page) == [f"line {n}" for n in range(9_990, 10_000)]
+        page = one.until(lambda p: p.following and text(p)[-1:] == ["line 9999"])
+        assert page.known == 10_000 and text(page) == [f"line {n}" for n in range(9_990, 10_000)]
         assert (len(one.pages) - posts) / (time.monotonic() - began) <= 10
     finally:
         one.end()
@@ -236,6 +238,51 @@ async def test_a_copy_is_cut_at_what_a_terminal_takes(console: Console) -> None:
         await pilot.press("v", *["down"] * 8, "y")
         await until(pilot, lambda: app.clipboard)
         assert MOST_COPIED - 4 < len(app.clipboard.encode()) <= MOST_COPIED
+
+
+@pytest.mark.parametrize("output", ["absent", "empty"])
+async def test_a_run_without_output_shows_its_rows_as_lines(output: str, console: Console) -> None:
+    folder = write_run(console.workspace / "runs" / "run", rows=40)
+    if output == "empty":
+        (folder / "output.log").write_text("")
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        await until(
+            pilot, lambda: "step    800  proxy      1  KL      2 nats (k1)" in screen_text(app)
+        )
+        assert "output.log is empty" in screen_text(app)
+        app.pane._look_for("step +400 .*KL +1 nats", True)  # type: ignore[attr-defined]
+        await until(pilot, lambda: app.pane._page.filtered and app.pane._page.lines)  # type: ignore[attr-defined]
+        (line,) = app.pane._page.lines  # type: ignore[attr-defined]
+        assert line.text.startswith("step    400")
+        await pilot.press("escape", "m")
+        await until(pilot, lambda: '"proxy_reward"' in screen_text(app))
+
+
+def test_logs_of_a_run_without_output_are_its_rows_and_that_is_said(console: Console) -> None:
+    done = console.run("logs", "default-s800", "-n", "2")
+    assert done.stdout.splitlines()[1].startswith("step    800  proxy   1.32  KL    3.8 nats (k1)")
+    assert "wrote no output" in done.stderr
+    found = console.run("logs", "default-s800", "--grep", "step +20 ")
+    assert len(found.stdout.splitlines()) == 1 and "proxy" in found.stdout
+    raw = console.run("logs", "default-s800", "-n", "1", "--metrics")
+    assert json.loads(raw.stdout)["step"] == 800
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["", "null", "[1]", '{"a": 1}', '{"step": "\x1b[2J"}', "[" * 9000, '{"step": 1e999}', "{"],
+)
+def test_what_is_no_row_stays_as_it_is(row: str) -> None:
+    assert row_text(row) == row
+
+
+def test_a_row_is_told_by_its_numbers_alone() -> None:
+    hostile = '{"step": 3, "kl": null, "loss": "\\u001b[2J", "entropy": true, "proxy_reward": 0.5}'
+    assert row_text(hostile) == (
+        "step      3  proxy    0.5  KL not finite nats (k1)  entropy ?  loss ?"
+    )
 
 
 def test_the_same_log_asked_for_again_is_told_again(log: Path) -> None:
@@ -258,3 +305,13 @@ def test_a_search_without_a_match_says_so(log: Path) -> None:
         assert one.until(lambda p: p.said).said == "no line matches"
     finally:
         one.end()
+
+
+async def test_a_run_that_wrote_nothing_says_so_once(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        app.state.logged = "reference"
+        await pilot.press("4")
+        await until(pilot, lambda: "it wrote neither output nor metrics" in screen_text(app))
+        assert "nothing written yet" not in screen_text(app)

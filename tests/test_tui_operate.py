@@ -117,3 +117,22 @@ def _happened_or_not(lab: Lab, run: str, action: str) -> None:
     for folder in lab.workspace.runs.iterdir():
         assert load(folder) is not None, "every run has a whole record"
     assert run in lab.listed() or action == "trash"
+
+
+def test_the_bell_rings_for_an_end_once_it_is_switched_on_and_is_kept(lab: Lab) -> None:
+    for on in (False, True):
+        with open_dashboard(lab) as terminal:
+            terminal.sees("reference")
+            if not on:
+                lab.launch("quiet", steps=300)
+                terminal.sees("quiet finished")
+                assert b"\x07" not in terminal.output
+                terminal.press(":", "bell: on", "enter")
+                terminal.sees("the bell is on")
+                eventually(lambda: '"bell": true' in lab.workspace.view.read_text())
+            else:
+                lab.launch("loud", steps=300)
+                terminal.sees("loud finished")
+                assert b"\x07" in terminal.output
+            terminal.press("q")
+            assert terminal.wait(15) == 0

@@ -14,7 +14,8 @@ from toy_lab import Lab, eventually
 
 from sessions import meta, queue
 from sessions.supervise import supervisor
-from tui.preferences import save
+from tui.preferences import Preferences, Wanted
+from tui.state import State
 
 SAVE, FOLLOW = "\x13", "\x0c"
 DOWN_TO_NAME = ["down"] * 15
@@ -206,6 +207,9 @@ def test_alert_rules_of_two_dashboards_are_both_kept(
     tmp_path: Path, before: list[str], there: list[str], ours: list[str], kept: list[str]
 ) -> None:
     view = tmp_path / "view.json"
-    assert save(view, [], None, there, []) == ""
-    assert save(view, [], None, ours, before) == ""
+    here, other = Preferences(view), Preferences(view)
+    assert here.save(Wanted([], alerts=before)) == ""
+    other.load(State())
+    assert other.save(Wanted([], alerts=there)) == ""
+    assert here.save(Wanted([], alerts=ours)) == ""
     assert json.loads(view.read_text())["alerts"] == kept

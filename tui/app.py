@@ -2,6 +2,7 @@
 
 import gc
 import time
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -34,7 +35,7 @@ from .one_key import OneKeyApp
 from .palette_app import PaletteApp
 from .paned_app import PanedApp
 from .panes import PANES
-from .preferences import load, save
+from .preferences import Preferences, Wanted
 from .screens.pane import Pane
 from .state import State
 from .watching import in_short
@@ -66,9 +67,9 @@ class ConsoleApp(ActingApp, PanedApp, DressedApp, PaletteApp, OneKeyApp):
 
     def __init__(self, place: "Place", look: str | None = None) -> None:
         self.state = State()
-        self._kept_look = load(place.view, self.state)
-        self._kept_rules = self.state.watch.alerts.rules
-        super().__init__(look or self._kept_look or chosen_look())
+        self.preferences = Preferences(place.view)
+        self.preferences.load(self.state)
+        super().__init__(look or self.preferences.look or chosen_look())
         self.place = place
         self.background = Background(place, self.post_message, self.work)
         self._notice: tuple[str, float] = ("", 0.0)
@@ -130,6 +131,8 @@ class ConsoleApp(ActingApp, PanedApp, DressedApp, PaletteApp, OneKeyApp):
         told = self.state.watch.tell()
         if told:
             self.say(told)
+            if self.state.watch.bell:
+                self.bell()
         else:
             self.renew()
         self.desk.unasked()
@@ -209,16 +212,12 @@ class ConsoleApp(ActingApp, PanedApp, DressedApp, PaletteApp, OneKeyApp):
     def on_preferred(self, message: Preferred) -> None:
         """Keep what the person wants for the next time."""
         if not self.place.read_only:
-            rules = self.state.watch.alerts.rules
-            wanted = (self.place.view, list(self.state.columns), self._kept_look, rules)
+            wanted = self.preferences.of(self.state)
+            self.work("prefer", partial(self._keep, wanted))
 
-            def keep() -> None:
-                if failure := save(*wanted, self._kept_rules):
-                    self.background.notice(failure)
-                else:
-                    self._kept_rules = rules
-
-            self.work("prefer", keep)
+    def _keep(self, wanted: Wanted) -> None:
+        if failure := self.preferences.save(wanted):
+            self.background.notice(failure)
 
     # -- what keys do ----------------------------------------------------------------------
 
@@ -227,10 +226,16 @@ class ConsoleApp(ActingApp, PanedApp, DressedApp, PaletteApp, OneKeyApp):
         self.state.sort_by(key, is_metric(key))
         await self.action_pane("runs")
 
+    def action_ring(self, on: bool) -> None:
+        """Ring the terminal's bell for notes, or no longer; kept for the next time."""
+        self.state.watch.bell = on
+        self.say(f"the bell is {'on' if on else 'off'}")
+        self.post_message(Preferred())
+
     def wear(self, look: str) -> None:
         """Another look, for good."""
         super().wear(look)
-        self._kept_look = look
+        self.preferences.look = look
         self.post_message(Preferred())
         for pane in self.query(Pane):
             pane.look = look

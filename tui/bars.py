@@ -43,15 +43,12 @@ def key_hints(keys: Iterable[str], room: int) -> str:
 
 
 def status_line(said: str, status: str, room: int) -> Text:
-    """What there is to say, else the pane's status (both where there is room); hints."""
+    """What there is to say, else the pane's status (both where there is room); `? keys` always."""
     left = f" {said or status}"
-    if said and len(left) < room // 3:
+    if said and width(left) + width(status) + len(FEWER_HINTS) + 4 <= room:
         left += f"   {status}"
-    if not said:  # a status gives way to the one key that tells all others
-        left = fit(left, room - len(FEWER_HINTS) - 2) or left
-    spare = room - width(left) - 2
-    hints = HINTS if spare >= len(HINTS) else FEWER_HINTS if spare >= len(FEWER_HINTS) else ""
-    text = Text(fit(left, room), style="bold" if said else "", no_wrap=True)
+    hints = HINTS if room - width(left) - 2 >= len(HINTS) else FEWER_HINTS
+    text = Text(fit(left, room - len(hints) - 1), style="bold" if said else "", no_wrap=True)
     return text.append(" " * max(0, room - width(text.plain) - len(hints))).append(hints, "dim")
 
 

@@ -23,7 +23,8 @@ SETTINGS = {  # option: its key in a run's config
 MEANINGS = {
     **{option: text for option, (_, _, text) in AXES.items()},
     **{option: text for option, (_, text) in PATHS.items()},
-    **{option: f"{text} {written}" for option, (written, text) in OTHERS.items()},
+    **{option: f"{written}  {text}" for option, (written, text) in OTHERS.items()},
+    "wrapper": "Python file; runs with your rights.",
 }
 FIELDS = (
     *("kl", "steps", "lr", "batch", "samples", "temperature", "save_every"),
@@ -101,15 +102,16 @@ def base_texts(config: Mapping[str, Any], task: Path) -> dict[str, str]:
     texts: dict[str, str] = {}
     for option, key in SETTINGS.items():
         value = config.get(key)
-        if not _is_usual(key, value, task) and _is_valid(key, value):
+        if not is_usual(key, value, str(task)) and _is_valid(key, value):
             text = _typed(value)
             texts |= {option: text} if clean(text) == text else {}
     return texts
 
 
-def _is_usual(key: str, value: Any, task: Path) -> bool:
+def is_usual(key: str, value: Any, task: str) -> bool:
+    """Whether a setting has its default, for a path as it is in `task`."""
     usual = DEFAULTS[key]
-    if isinstance(usual, str) and value == str(task) + usual.removeprefix(TASK_PREFIX):
+    if isinstance(usual, str) and value == task + usual.removeprefix(TASK_PREFIX):
         return True
     return value is None or bool(value == usual)
 

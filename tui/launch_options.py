@@ -22,16 +22,16 @@ AXES: dict[str, tuple[str, type, str]] = {
 }
 PATHS = {  # option: (setting, help)
     "wrapper": ("reward_wrapper", "Python file with transform(); runs with your rights."),
-    "init": ("policy_init", "Policy to start from: a folder, or a run."),
+    "init": ("policy_init", "Policy to start from: folder or run."),
     "rm": ("reward_model", "Folder of the reward model."),
     "prompts": ("prompt_file", "Prompts, JSONL."),
 }
 OTHERS = {  # option: (how it is written, help)
     "weights": ("dune=0,ember=.5", "Weights of prompt families."),
     "families": ("a,b", "Only these families, equally."),
-    "seeds": ("A-B", "Several seeds: 0-2 is 0,1,2."),
+    "seeds": ("A-B", "Several: 0-2 is 0,1,2."),
     "set": ("KEY=JSON", "Any setting."),
-    "name": ("TEXT", "Any text; the id is made from it."),
+    "name": ("TEXT", "The id is made from it."),
 }
 MOST_VALUES = 1000  # of one setting: more would be more runs than a sweep may have
 

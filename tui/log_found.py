@@ -25,11 +25,12 @@ class Found:
         search = self._search
         return search is not None and not search.finished and not (self.only and search.whole)
 
-    def begin(self, path: Path, pattern: str, only: bool) -> str:
-        """Start anew; why that cannot be, or nothing."""
+    def begin(self, path: Path, rows: bool, pattern: str, only: bool) -> str:
+        """Start anew; why that cannot be, or nothing. `rows`: of log.jsonl, as they read."""
         self.end()
         try:
-            self._search, self.only = Search(path, pattern, follow=only, newest=only), only
+            self._search = Search(path, pattern, follow=only, newest=only, rows=rows)
+            self.only = only
         except (OSError, SessionError) as error:
             return str(error)
         return ""
@@ -61,3 +62,12 @@ class Found:
         else:
             place = 0 if by == 0 else bisect_left(offsets, here) - 1
         return offsets[place] if 0 <= place < len(offsets) else None
+
+    def window(self, top: int | None, moves: int, height: int) -> tuple[list[Match], bool]:
+        """The matches from byte `top` on (None: the last), moved; whether none follows them."""
+        offsets = [match.offset for match in self.matches]
+        last = max(0, len(offsets) - height)
+        place = (last if top is None else bisect_left(offsets, top)) + moves
+        place = max(0, min(place, last))
+        ends = not offsets or (place >= last and (moves > 0 or top is None))
+        return self.matches[place : place + height], ends

@@ -10,8 +10,8 @@ from rlhf.runlog import LOG_NAME, dumps
 from sessions.evidence import state_of
 from sessions.log_follow import Follower
 from sessions.log_pages import LineIndex, last_page, torn_line, whole_end
-from sessions.log_search import Search, checked
-from sessions.log_text import ERRORS
+from sessions.log_search import Search
+from sessions.log_text import ERRORS, row_text
 from sessions.paths import OUTPUT_LOG
 from sessions.states import LIVE
 
@@ -47,12 +47,12 @@ def show_log(folder: Path, query: LogQuery) -> None:
         raise CommandError(Exit.USAGE, "--from shows a page: it neither follows nor searches")
     if query.as_json and query.follow:
         raise CommandError(Exit.USAGE, "--json is one document: it cannot follow")
+    read = path.name == LOG_NAME and not query.metrics and not query.as_json
     if query.pattern is not None:
-        checked(query.pattern)
-    if query.pattern is not None:
-        lines = _matching(path, query)
+        lines = _matching(path, query, read)
     else:
         lines = _plain(path, folder, query) if query.first is None else _from(path, query)
+        lines = ((at, row_text(text)) for at, text in lines) if read else lines
     if query.as_json:
         rows = [{"offset": offset, "text": text} for offset, text in lines]
         print(dumps({"format": 1, "run": folder.name, "path": str(path), "lines": rows}))
@@ -68,14 +68,20 @@ def show_log(folder: Path, query: LogQuery) -> None:
 
 def _path(folder: Path, query: LogQuery) -> Path:
     """The file to show: output.log, or the metrics where there is no output."""
-    if not query.metrics and (folder / OUTPUT_LOG).exists():
-        return folder / OUTPUT_LOG
-    metrics = folder / LOG_NAME
+    metrics, output = folder / LOG_NAME, folder / OUTPUT_LOG
+    if not query.metrics and (query.follow or _holds(output)):
+        return output
+    if not query.metrics and output.exists() and not _holds(metrics):
+        return output
     if not metrics.exists() and not query.follow:
         raise CommandError(Exit.NO, f"{folder.name} has written nothing yet", metrics)
-    if not query.metrics and not query.follow:
-        narrate(f"{folder.name} has no {OUTPUT_LOG}: showing {LOG_NAME}")
-    return metrics if query.metrics or not query.follow else folder / OUTPUT_LOG
+    if not query.metrics:
+        narrate(f"{folder.name} wrote no output: these are the rows of {LOG_NAME}")
+    return metrics
+
+
+def _holds(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
 
 
 def _plain(path: Path, folder: Path, query: LogQuery) -> Iterator[tuple[int, str]]:
@@ -119,10 +125,10 @@ def _following(path: Path, folder: Path, offset: int) -> Iterator[tuple[int, str
         time.sleep(0 if update.more else POLL_S)
 
 
-def _matching(path: Path, query: LogQuery) -> Iterator[tuple[int, str]]:
+def _matching(path: Path, query: LogQuery, rows: bool) -> Iterator[tuple[int, str]]:
     """The last lines that match and, following, those that come; searched in a child."""
     assert query.pattern is not None
-    search = Search(path, query.pattern, query.invert, query.follow)
+    search = Search(path, query.pattern, query.invert, query.follow, rows=rows)
     kept: deque[tuple[int, str]] = deque(maxlen=None if query.follow else query.lines)
     try:
         while not search.finished:

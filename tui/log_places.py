@@ -1,8 +1,9 @@
 """Lines of a log before and after a place in it: the byte offset of a line's start."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from sessions.log_pages import PAGE_BYTES, Line, last_page, lines_of
+from sessions.log_pages import PAGE_BYTES, Line, last_page, lines_of, torn_line
 from sessions.log_text import LONGEST_BYTES, line_text
 
 BLOCK = 1 << 16
@@ -35,3 +36,29 @@ def lines_from(path: Path, start: int, count: int) -> list[Line]:
     if not found and len(data) >= PAGE_BYTES:
         found = [Line(start, line_text(data[:LONGEST_BYTES]))]
     return found
+
+
+def lines_at(path: Path, top: int | None, moves: int, height: int) -> list[Line]:
+    """A page that begins at byte `top` (None: the last page), moved by lines. Raises OSError."""
+    if top is None and moves < 0:
+        return last_page(path, height - moves)[:height]
+    if top is None:
+        torn = torn_line(path)
+        lines = last_page(path, height)
+        return [*lines, torn][-height:] if torn is not None else lines
+    if moves < 0:
+        before = lines_before(path, top, -moves)
+        top = before[0].offset if before else 0
+    lines = lines_from(path, top, height + max(0, moves))
+    return lines[max(0, min(moves, len(lines) - height)) :] if moves > 0 else lines
+
+
+def at_end(path: Path, lines: Sequence[Line]) -> bool:
+    """Whether no whole line follows these. Raises OSError."""
+    return not lines or lines_from(path, lines[-1].offset, 2)[1:] == []
+
+
+def first_written(paths: Sequence[Path]) -> Path:
+    """The first of these files that holds something, else the first that is there."""
+    sizes = {path: path.stat().st_size for path in paths if path.is_file()}
+    return next((path for path, size in sizes.items() if size), next(iter(sizes), paths[0]))

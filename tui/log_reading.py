@@ -7,35 +7,19 @@ line numbers come when the index has grown there. Searching is a child's work (s
 import os
 import threading
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from sessions.log_pages import Line, LineIndex, last_page, torn_line
+from sessions.log_pages import Line, LineIndex
+from sessions.log_text import row_text
 
 from .log_found import Found
-from .log_places import BLOCK, lines_before, lines_from
+from .log_page import Page
+from .log_places import BLOCK, at_end, first_written, lines_at
 
 TICK_S = 0.12  # between looks at a log that may grow: under ten paints a second
+UNWRITTEN = "nothing written yet"
 SLICE_BYTES = 1 << 25  # of the index's growth between two looks
-
-
-@dataclass(frozen=True)
-class Page:
-    """What is on screen, and where that is."""
-
-    lines: Sequence[Line] = ()
-    size: int = 0
-    first: int | None = None  # number of the first line, 1 is the log's first; None: not known yet
-    known: int = 0  # lines counted so far
-    following: bool = True
-    said: str = ""  # why nothing can be shown, or what became of the file
-    spans: dict[int, tuple[int, int]] = field(default_factory=dict)  # matches by line offset
-    found: int = 0
-    searching: bool = False
-    filtered: bool = False
-    name: str = ""  # of the file that is read
 
 
 class LogReader:
@@ -53,6 +37,7 @@ class LogReader:
         self._jump: int | None = None  # matches still to go on by, when they are found
         self._mark: tuple[int, int, int] = (0, 0, 0)  # device, inode, size
         self._notice = ""
+        self._rows = False  # of log.jsonl, shown as they read
         self._asked: tuple[Path, ...] | None = None
         self._pattern: tuple[str, bool] | None = None
         self._cancel = False
@@ -62,7 +47,10 @@ class LogReader:
     # -- for the event loop ------------------------------------------------------------------
 
     def open(self, *paths: Path) -> None:
-        """Show the first of these files that is there, from its end."""
+        """Show the first of these files that holds anything, from its end.
+
+        The first is the output; any other holds rows of metrics, shown as they read.
+        """
         with self._lock:
             self._asked, self._cancel, self._top, self._moves = paths, True, None, 0
         self._wake.set()
@@ -138,12 +126,13 @@ class LogReader:
         if cancel:
             self._matched.end()
         if asked is not None:
-            self._path = next((path for path in asked if path.exists()), asked[0])
+            self._path = first_written(asked)
+            self._rows = self._path != asked[0]
             self._notice = ""
             self._posted = None  # whoever asked waits for a page, be it the same as before
             self._drop_index()
         if pattern is not None and self._path is not None:
-            self._notice = self._matched.begin(self._path, *pattern) or self._notice
+            self._notice = self._matched.begin(self._path, self._rows, *pattern) or self._notice
 
     def _drop_index(self) -> None:
         if self._index is not None:
@@ -158,11 +147,11 @@ class LogReader:
             size = self._look()
             self._matched.gather()
             if size == 0:
-                return Page(said="nothing written yet", following=True)
+                return Page(said=UNWRITTEN, following=True)
             return self._filtered(size) if self._matched.only else self._plain(size)
         except FileNotFoundError:
             gone = self._mark != (0, 0, 0)
-            return Page(said="the file is gone" if gone else "nothing written yet")
+            return Page(said="the file is gone" if gone else UNWRITTEN)
         except OSError as error:
             return Page(said=f"cannot be read: {error.strerror or error}")
 
@@ -195,43 +184,27 @@ class LogReader:
         self._jump = None
 
     def _plain(self, size: int) -> Page:
+        assert self._path is not None
         with self._lock:
             self._jumped()
             moves, self._moves = self._moves, 0
             top = self._top
-        lines = self._scrolled(top, moves, size)
+        lines = lines_at(self._path, top, moves, self._height)
+        if self._rows:
+            lines = [Line(line.offset, row_text(line.text)) for line in lines]
         with self._lock:
             if self._asked is None and self._top == top:
                 self._top = self._kept(lines, moves, size)
         return self._made(lines, size)
 
-    def _scrolled(self, top: int | None, moves: int, size: int) -> list[Line]:
-        assert self._path is not None
-        height = self._height
-        if top is None and moves < 0:
-            lines = last_page(self._path, height - moves)
-            return lines[:height]
-        if top is None:
-            torn = torn_line(self._path)
-            lines = last_page(self._path, height)
-            return [*lines, torn][-height:] if torn is not None else lines
-        if moves < 0:
-            before = lines_before(self._path, top, -moves)
-            top = before[0].offset if before else 0
-        lines = lines_from(self._path, top, height + max(0, moves))
-        return lines[max(0, min(moves, len(lines) - height)) :] if moves > 0 else lines
-
     def _kept(self, lines: Sequence[Line], moves: int, size: int) -> int | None:
         """Where the view stands now; it follows again when it is scrolled to the end."""
         if self._top is None and moves >= 0:
             return None
-        if moves > 0 and len(lines) <= self._height and self._at_end(lines):
+        assert self._path is not None
+        if moves > 0 and len(lines) <= self._height and at_end(self._path, lines):
             return None
         return lines[0].offset if lines else self._top
-
-    def _at_end(self, lines: Sequence[Line]) -> bool:
-        assert self._path is not None
-        return not lines or lines_from(self._path, lines[-1].offset, 2)[1:] == []
 
     def _made(self, lines: Sequence[Line], size: int) -> Page:
         index = self._index
@@ -252,19 +225,15 @@ class LogReader:
             self._matched.searching,
             self._matched.only,
             self._path.name if self._path is not None else "",
+            self._rows,
         )
 
     def _filtered(self, size: int) -> Page:
         """The matching lines only."""
         with self._lock:
             moves, self._moves, top = self._moves, 0, self._top
-            offsets = [match.offset for match in self._matched.matches]
-            last = max(0, len(offsets) - self._height)
-            place = (last if top is None else bisect_left(offsets, top)) + moves
-            place = max(0, min(place, last))
-            ends = not offsets or (place >= last and (moves > 0 or top is None))
-            self._top = None if ends else offsets[place]
-        matches = self._matched.matches[place : place + self._height]
+            matches, ends = self._matched.window(top, moves, self._height)
+            self._top = None if ends else matches[0].offset
         return self._made([Line(match.offset, match.text) for match in matches], size)
 
     def filtered_text(self) -> str:

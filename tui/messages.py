@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sessions.progress import Progress
 
     from .launch_preview import Preview
-    from .log_reading import Page
+    from .log_page import Page
 
 
 @dataclass

@@ -35,6 +35,7 @@ def _bindings(screen: Screen[object]) -> Iterator[tuple[str, ActiveBinding]]:
         yield " ".join(dict.fromkeys(keys[action])), active
 
 
+_BELL = "ring when a run ends, fails, stalls or is lost, or an alert fires"
 _NAMES = {
     "question_mark": "?",
     "equals_sign": "=",
@@ -72,6 +73,7 @@ def commands(screen: Screen[object], app: App[int], looks: Sequence[str]) -> dic
         choice = Choice(active.binding.action, active.binding.description, about)
         found.append(Command(choice, (active.binding.action, active.node)))
     calls = [(f"look('{look}')", f"look: {look}", "") for look in looks]
+    calls += [(f"ring({on})", f"bell: {'on' if on else 'off'}", _BELL) for on in (True, False)]
     calls += [(f"sort_by('{key}')", f"sort by {key}", f.meaning) for key, f in FIELDS.items()]
     found += [Command(Choice(call, label, note), (call, app)) for call, label, note in calls]
     return {command.choice.key: command for command in found}

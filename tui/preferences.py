@@ -1,8 +1,8 @@
-"""How the person wants the dashboard, kept with the workspace: columns, look, alert rules."""
+"""How the person wants the dashboard, kept with the workspace: columns, look, alert rules, bell."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rlhf.runlog import write_json
 from sessions.errors import SessionError, writing
@@ -14,35 +14,55 @@ from .looks import LOOKS
 from .state import State
 
 
-def load(path: Path, state: State) -> str | None:
-    """Put what was kept into the state; the kept look, if any. Damage counts as nothing kept."""
-    kept = read_object(path, []) or {}
-    columns = kept.get("columns")
-    if isinstance(columns, list):
-        known = [key for key in columns if isinstance(key, str) and key in COLUMNS]
-        state.columns = [*PINNED, *dict.fromkeys(key for key in known if key not in PINNED)]
-    state.watch.alerts.restore(_rules(kept))
-    look = kept.get("look")
-    return look if look in LOOKS else None
+class Wanted(NamedTuple):
+    """What is kept."""
+
+    columns: list[str]
+    look: str | None = None
+    alerts: list[str] = []  # noqa: RUF012
+    bell: bool = False
 
 
-def save(
-    path: Path, columns: list[str], look: str | None, alerts: list[str], before: list[str]
-) -> str:
-    """Keep them; what to say if that cannot be: they hold until the dashboard ends.
+class Preferences:
+    """A file of them. What another dashboard did to the rules meanwhile stays done."""
 
-    `before` are the rules that were kept last: another dashboard's stay, and stay removed.
-    """
-    try:
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(path.parent), writing(path):
-            rules = _merged(_rules(read_object(path, []) or {}), before, alerts)
-            write_json(path, {"format": 1, "columns": columns, "look": look, "alerts": rules})
-    except SessionError as error:
-        reason = str(error).replace(f"{path.parent}/", "")
-        return f"not kept for the next time: {reason} ({error.fix})"
-    return ""
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rules: list[str] = []  # as they were kept last
+        self.look: str | None = None
+
+    def load(self, state: State) -> None:
+        """Take the kept preferences over; a missing or damaged file changes nothing."""
+        kept = read_object(self._path, []) or {}
+        columns = kept.get("columns")
+        if isinstance(columns, list):
+            known = [key for key in columns if isinstance(key, str) and key in COLUMNS]
+            state.columns = [*PINNED, *dict.fromkeys(key for key in known if key not in PINNED)]
+        state.watch.alerts.restore(_rules(kept))
+        state.watch.bell = kept.get("bell") is True
+        self._rules = state.watch.alerts.rules
+        self.look = look if (look := kept.get("look")) in LOOKS else None
+
+    def of(self, state: State) -> Wanted:
+        """What is to be kept now."""
+        watch = state.watch
+        return Wanted(list(state.columns), self.look, watch.alerts.rules, watch.bell)
+
+    def save(self, wanted: Wanted) -> str:
+        """Keep it; what to say if that cannot be: it holds until the dashboard ends."""
+        path = self._path
+        try:
+            with writing(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            with locked(path.parent), writing(path):
+                there = _rules(read_object(path, []) or {})
+                alerts = _merged(there, self._rules, wanted.alerts)
+                write_json(path, {"format": 1, **wanted._replace(alerts=alerts)._asdict()})
+        except SessionError as error:
+            reason = str(error).replace(f"{path.parent}/", "")
+            return f"not kept for the next time: {reason} ({error.fix})"
+        self._rules = wanted.alerts
+        return ""
 
 
 def _rules(kept: Mapping[str, Any]) -> list[str]:

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from rlhf.config import DEFAULTS, TASK_PREFIX
 from rlhf.vocab import FAMILIES
 
 from .columns import COLUMNS, cell
 from .deciding import history_lines
 from .explain import in_full
 from .fields import FIELDS
+from .launch_form import is_usual
 from .place import Place
 from .render import NONE, clean, exact, with_error
 from .state import Row
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from sessions.paths import Workspace
 
 _SETTINGS = ("kl_coef", "steps", "mix", "wrapper", "parent", "sweep", "tags")
+_ALWAYS = ("lr", "batch_prompts", "samples_per_prompt")  # default or not
+_TOLD = ("kl_coef", "steps", "family_weights", "reward_wrapper", "seed")  # of the config, above
 _WHEN = ("created", "started", "ended")
 
 
@@ -40,6 +44,7 @@ def fact_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{clean(found['name'])}  {state}  {clean(found['reason'] or '')}".rstrip()
     pairs = [(FIELDS[key].key, in_full(found[key])) for key in _SETTINGS if found[key]]
     pairs.append(("seed", exact(found["seed"])))
+    pairs += _options(found)
     pairs += [(key, found[key]) for key in _WHEN if found[key]]
     pairs += [(key, exact(found[key])) for key in ("host", "pid", "folder") if found[key]]
     if found["command"]:
@@ -51,9 +56,21 @@ def fact_lines(found: Mapping[str, Any]) -> Iterator[str]:
         said = history_lines(found["decisions"], found["verdict_stale"])
         pairs += [("decision", line) for line in said]
     for label, text in pairs:
-        yield f"  {label:12} {clean(text)}"
+        yield f"  {label:18} {clean(text)}"
     yield ""
     yield from layout(_figures(found), None)
+
+
+def _options(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The rate and the batch, and every other setting that is not as by default."""
+    config = found["config"] or {}
+    task = str((found["env"] or {}).get("TASK") or TASK_PREFIX)
+    for key in DEFAULTS:
+        value = config.get(key)
+        if key in _TOLD or value is None:
+            continue
+        if key in _ALWAYS or not is_usual(key, value, task):
+            yield key, in_full(value)
 
 
 def _joined(values: list[Any]) -> str:

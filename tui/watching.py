@@ -35,6 +35,7 @@ class Watch:
     paused: bool = False
     alerts: Alerts = field(default_factory=Alerts)
     notes: deque[Note] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
+    bell: bool = False  # whether the terminal rings for a note
     untold: list[str] = field(default_factory=list)  # notes not said in the status line yet
 
     def compare(self, before: Mapping[str, Run] | None, runs: Mapping[str, Run]) -> None:

@@ -20,7 +20,7 @@ from .pane import Pane, Shell
 if TYPE_CHECKING:
     from sessions.progress import Progress
 
-EMPTY = "Nothing runs and nothing waits. `rlhf-tui launch` starts runs; they appear here."
+EMPTY = "Nothing runs and nothing waits: n in the list of runs launches some."
 PAUSED = "PAUSED: what runs goes on, nothing more starts until p"
 NEW_RULE = "+"
 

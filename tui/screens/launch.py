@@ -28,7 +28,7 @@ from .pane import Shell
 
 PAUSE_S = 0.15  # of typing, after which the form is checked
 RIGHTS = "a wrapper is your own code and runs with your rights"
-HINT = "ctrl+s launch  ctrl+l and follow  ctrl+o wrappers  ctrl+t source  ctrl+y copy  esc"
+HINT = "^s launch  ^l and follow  ^o wrappers  ^t source  ^y copy  ^r clear  esc leave"  # ^: ctrl
 
 Launched = tuple[list[str], bool]
 

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from ..log_page import Page
 from ..log_places import lines_from
-from ..log_reading import LogReader, Page
+from ..log_reading import LogReader
 from ..state import State
 from .dialogs import Ask
 from .pane import Pane, Shell

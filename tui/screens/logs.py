@@ -8,23 +8,25 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from rlhf.runlog import LOG_NAME
+from sessions.states import LIVE
 
 from ..disk_table import size
-from ..log_reading import LogReader, Page
+from ..log_page import Page
+from ..log_reading import UNWRITTEN, LogReader
 from ..messages import PageRead
 from ..render import clean
 from ..state import State
 from ..widgets.choices import Choice
 from ..widgets.lines import Lines
 from ..widgets.log_view import LogView
-from .dialogs import Ask, Picker
-from .log_taking import LogTaking
+from .dialogs import Picker
+from .log_finding import LogFinding
 from .pane import Shell
 
 SIDEWAYS = 20  # cells
 
 
-class LogsPane(LogTaking):
+class LogsPane(LogFinding):
     """Pages of a log, following, search, filter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,7 +56,6 @@ class LogsPane(LogTaking):
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
         self._metrics = False
-        self._searched = ""
         self._reader: LogReader | None = None
 
     def compose(self) -> ComposeResult:
@@ -134,17 +135,26 @@ class LogsPane(LogTaking):
         self.shell.renew()
 
     def _draw(self) -> None:
+        from sessions.paths import OUTPUT_LOG
+
         page, last = self._page, len(self._page.lines) - 1
         self._at = last if page.following else max(0, min(self._at, last))
         empty = page.said or "nothing to show"
+        if page.said == UNWRITTEN and self._ended():
+            empty = "it wrote neither output nor metrics"
         if page.filtered and not page.lines:
             empty = "searching ..." if page.searching else "no line matches (esc closes the filter)"
         self.view.show(page.lines, page.spans, self._range(), f" {empty}")
         key = self._shown[0] if self._shown else None
         name = self.state.runs.get(key or "", {}).get("name", key)
         head = f" {clean(str(name))}  {page.name}"
+        head += f"  ({OUTPUT_LOG} is empty: rows of metrics; m: as written)" if page.rows else ""
         head = head if key else " No run is open: o chooses one"
         self.query_one("#log-head", Lines).show([Text(head, style="bold")])
+
+    def _ended(self) -> bool:
+        run = self.state.runs.get(self._shown[0]) if self._shown else None
+        return run is not None and run["state"] not in LIVE
 
     def status(self) -> str:
         """Position, size, following, search."""
@@ -152,13 +162,14 @@ class LogsPane(LogTaking):
         parts = ["following" if page.following else "not following (f)"]
         if page.first is not None:
             parts.append(f"line {page.first + max(0, self._at):,} of {page.known:,}")
-        parts.append(size(page.size))
+        if page.size:
+            parts.append(size(page.size))
         if page.searching or page.found:
             word = "searching (esc)" if page.searching and not page.filtered else "matches"
             parts.append(f"{word}: {page.found:,}" + ("+" if page.found >= 10_000 else ""))
         if page.filtered:
             parts.append(f"only {clean(self._searched)}")
-        if page.said:
+        if page.said and page.lines:
             parts.insert(0, clean(page.said))
         return "  ".join(parts)
 
@@ -205,44 +216,6 @@ class LogsPane(LogTaking):
         if key is not None:
             self.state.logged = key
             self.update()
-
-    async def action_search(self) -> None:
-        await self._ask("find", False)
-
-    async def action_filter(self) -> None:
-        await self._ask("show only lines that match", True)
-
-    async def _ask(self, title: str, only: bool) -> None:
-        def given(pattern: str | None) -> None:
-            if pattern is not None:
-                self._look_for(pattern, only)
-
-        await self.app.push_screen(Ask(title, self._searched, "a regular expression"), given)
-
-    def _look_for(self, pattern: str, only: bool) -> None:
-        from sessions.errors import SessionError
-        from sessions.log_search import checked
-
-        try:
-            checked(pattern)
-        except SessionError as error:
-            self.shell.say(clean(str(error)))
-            return
-        self._searched = pattern
-        self.reader.search(pattern, only)
-
-    def action_match(self, by: int) -> None:
-        self._at = 0
-        self.reader.next_match(by)
-
-    def action_error(self) -> None:
-        from sessions.log_text import ERRORS
-
-        self._at = 0
-        if self._searched == ERRORS and not self._page.filtered and self._page.found:
-            self.reader.next_match(1)
-        else:
-            self._look_for(ERRORS, False)
 
     async def action_back(self) -> None:
         if self._page.searching or self._page.filtered or self._page.found:

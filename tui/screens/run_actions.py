@@ -3,18 +3,27 @@
 The command runs in a child (tui.performing), so quitting in the middle of it breaks nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-
-from sessions.states import LIVE
 
 from ..fields import Run
 from ..messages import TrashListed
 from ..performing import Outcome
 from ..render import clean, fit
+from ..run_rules import (
+    Able,
+    count,
+    if_stopped,
+    if_trashed,
+    may_repeat,
+    may_resume,
+    may_stop,
+    may_trash,
+    note_commands,
+    unsaved,
+)
 from ..widgets.choices import Choice
 from .decide import decide_run
 from .dialogs import Ask, Confirm, Picker, Told
@@ -22,34 +31,7 @@ from .launch import LaunchScreen
 from .pane import Pane
 from .samples import SamplesScreen
 
-ENDED_EARLY = ("stopped", "failed", "lost")
 SHOWN = 8  # runs that a confirmation names one by one
-
-Able = Callable[[Run], str]  # why a run is refused; empty if it is not
-
-
-def may_stop(run: Run) -> str:
-    """Only what waits or runs can be stopped."""
-    return "" if run["state"] in LIVE else f"is {run['state']}"
-
-
-def may_resume(run: Run) -> str:
-    """Only a run of this workspace that ended early can go on."""
-    if run["source"] != "workspace":
-        return f"is {run['source']}, not of this workspace"
-    return "" if run["state"] in ENDED_EARLY else f"is {run['state']}"
-
-
-def may_trash(run: Run) -> str:
-    """Only a run of this workspace that does not live can be thrown away."""
-    if run["source"] != "workspace":
-        return f"is {run['source']}, not of this workspace"
-    return f"is {run['state']}: stop it first" if run["state"] in LIVE else ""
-
-
-def may_repeat(run: Run) -> str:
-    """Only a run that was launched here has a record to repeat."""
-    return "" if run["source"] == "workspace" else f"is {run['source']}: it has no record here"
 
 
 class RunActions(Pane):
@@ -132,16 +114,14 @@ class RunActions(Pane):
             folders = {clean(r["name"]): self.state.folders[r["id"]] for r in runs[:SHOWN]}
 
             def look(tell: Told) -> None:
-                self.shell.work("losses", lambda: tell(list(_unsaved(folders))))
+                self.shell.work("losses", lambda: tell(list(unsaved(folders))))
 
-            await self._confirmed(
-                f"Stop {_count(runs)}?", runs, _if_stopped, ["stop", "--yes"], look
-            )
+            await self._confirmed(f"Stop {count(runs)}?", runs, if_stopped, ["stop", "--yes"], look)
 
     async def action_trash(self) -> None:
         if runs := self._able("throw away", may_trash):
-            question = f"Move {_count(runs)} to the trash? U brings them back, prune does not."
-            await self._confirmed(question, runs, _if_trashed, ["rm", "--yes"])
+            question = f"Move {count(runs)} to the trash? U brings them back, prune does not."
+            await self._confirmed(question, runs, if_trashed, ["rm", "--yes"])
 
     def action_resume(self) -> None:
         if runs := self._able("resume", may_resume):
@@ -229,40 +209,3 @@ class RunActions(Pane):
         ids, follow = launched
         self.shell.say(f"queued: {', '.join(ids)}")
         self.shell.await_run(ids[0], "logs" if follow else None)
-
-
-def _count(runs: Sequence[Any]) -> str:
-    return "this run" if len(runs) == 1 else f"these {len(runs)} runs"
-
-
-def _if_stopped(run: Run) -> str:
-    if run["state"] == "queued":
-        return "waits: it leaves the line"
-    return f"at step {run['step'] or 0} of {run['steps'] or '?'}: it saves, ends, and can go on"
-
-
-def _unsaved(folders: Mapping[str, Path]) -> Iterator[str]:
-    """What is lost of each run that has to be killed. Looks for checkpoints: for a worker."""
-    from sessions.child import last_checkpoint
-
-    yield "\nif one cannot save in 30 s, it is killed, and what is left of it is:"
-    for name, folder in folders.items():
-        step = last_checkpoint(folder)
-        yield f"{fit(name, 40)}  {'nothing' if step is None else f'its checkpoint at step {step}'}"
-
-
-def _if_trashed(run: Run) -> str:
-    kept = "notes and decisions stay"
-    return f"{run['state']}, {run['step'] or 0} steps and its checkpoints go; {kept}"
-
-
-def note_commands(text: str, ids: Sequence[str]) -> list[list[str]]:
-    """The commands for a line of the note dialog: only +words and -words are tags, else a note."""
-    words = text.split()
-    if not all(len(word) > 1 and word[0] in "+-" for word in words):
-        return [["note", key, "--", text.strip()] for key in ids]
-    commands: list[list[str]] = []
-    for sign, option in (("+", []), ("-", ["--remove"])):
-        tags = [word[1:] for word in words if word[0] == sign]
-        commands += [["tag", key, *option, "--", *tags] for key in ids if tags]
-    return commands

@@ -8,27 +8,25 @@ from typing import Any, ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
 
 from ..bars import runs_status
 from ..columns import COLUMNS, DEFAULT_COLUMNS, PINNED, is_metric
 from ..explain import explain, heading
 from ..export import csv_of, json_of
 from ..fields import Run
-from ..filter import FilterError
-from ..messages import Chosen, MeasureAsked, Preferred
+from ..messages import MeasureAsked, Preferred
 from ..render import clean, exact
 from ..widgets.choices import Choice
 from ..widgets.filter_line import FilterLine
 from ..widgets.lines import Lines
 from ..widgets.runs_table import RunsTable
 from .dialogs import Ask, Checklist, Picker, Reader, labelled
-from .run_actions import RunActions
+from .run_filter import RunFilter
 
 CAPTION = "proxy: raw RM score   KL: per-sequence k1 estimate, nats   i explains the cell"
 
 
-class RunsPane(RunActions):
+class RunsPane(RunFilter):
     """The runs, filtered, sorted, marked; enter opens one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -61,7 +59,6 @@ class RunsPane(RunActions):
 
     def on_mount(self) -> None:
         """Nothing to wait for: the rows come by update."""
-        self._before = ""
         self.query_one("#caption", Lines).show([Text(CAPTION)])
         self.update()
 
@@ -118,11 +115,6 @@ class RunsPane(RunActions):
     def action_unmark(self) -> None:
         self.state.toggle_marks(list(self.state.marks))
         self._chosen()
-
-    def _chosen(self) -> None:
-        self.update()
-        self.shell.say("")
-        self.post_message(Chosen())
 
     def action_sort(self) -> None:
         self._sort(self.table.cursor_key)
@@ -206,60 +198,6 @@ class RunsPane(RunActions):
         rows = self.state.rows()
         form: Callable[..., str] = json_of if name.lower().endswith(".json") else csv_of
         self.shell.write(Path(name), form(rows, self.state.columns))
-
-    # -- the filter ------------------------------------------------------------------------
-
-    @property
-    def line(self) -> Input:
-        """The filter's line."""
-        return self.query_one("#filter", Input)
-
-    def action_filter(self) -> None:
-        self._before = self.state.filter
-        self.line.value = self.state.filter
-        self.line.display = True
-        self.screen.set_focus(self.line)
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter while it is typed; what is not finished yet changes nothing."""
-        event.stop()
-        if self.line.display and self._filtered():
-            self.shell.say("")
-
-    def _filtered(self) -> bool:
-        """Take the line's filter if it can be read; else say why not."""
-        try:
-            self.state.set_filter(self.line.value)
-        except FilterError as error:
-            self.shell.say(clean(str(error)))
-            return False
-        self.update()
-        return True
-
-    def keep_filter(self) -> None:
-        """Back to the rows, with the filter as typed."""
-        if self._filtered():
-            self._close_line()
-            self.post_message(Chosen())
-
-    def _close_line(self) -> None:
-        self.line.display = False
-        self.update()
-        self.screen.set_focus(self.table)
-        self.shell.say("")
-
-    def action_back(self) -> None:
-        """Out of the filter's line, then out of the filter."""
-        if self.line.display:
-            self._set(self._before)
-            self._close_line()
-        elif self.state.filter:
-            self._set("")
-            self._chosen()
-
-    def _set(self, text: str) -> None:
-        self.state.set_filter(text)
-        self.update()
 
     async def action_problems(self) -> None:
         pairs: list[tuple[str, Any]] = [(p["path"], p["message"]) for p in self.state.problems]

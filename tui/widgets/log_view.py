@@ -35,10 +35,6 @@ class LogView(Widget, can_focus=True):
         self._lines, self._spans, self._chosen, self._empty = lines, spans, chosen, empty
         self.renew()
 
-    def on_resize(self) -> None:
-        """Lines may have come before there was room for them."""
-        self.renew()
-
     def renew(self) -> None:
         """Draw again what is shown, as it is to be cut now."""
         height = self.size.height
@@ -47,6 +43,10 @@ class LogView(Widget, can_focus=True):
         if strips[:height] != self._strips or not strips:
             self._strips = strips[:height]
             self.refresh()
+
+    def on_resize(self) -> None:
+        """Another part of the lines has room: a page may come before there is any."""
+        self.renew()
 
     def _first_rows(self, height: int) -> list[Strip]:
         """Rows from the first line on; no line is wrapped that is not on screen."""
