@@ -245,7 +245,7 @@ def mode(console: Console, name: str) -> None:
 
 
 async def until(pilot: Pilot, condition: Any) -> None:
-    for _ in range(800):
+    for _ in range(1500):
         await pilot.pause(0.01)
         if condition():
             return
