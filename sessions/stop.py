@@ -8,7 +8,7 @@ from pathlib import Path
 from rlhf.runlog import DONE_NAME
 
 from . import queue
-from .errors import AnswerNo, UsageError
+from .errors import AnswerNo, SessionError, UsageError, no_room
 from .identity import Process, alive, members, parse, signal_members, wait_gone
 from .paths import Workspace
 from .record import Record, load, now, operator, update
@@ -30,6 +30,7 @@ class Stopped:
 def stop(workspace: Workspace, folder: Path, grace_s: float = GRACE_S) -> Stopped:
     """End the run of `folder` and all that it started, verified.
 
+    A full disk does not keep a run alive: it ends, though the record does not say who asked.
     Raises UsageError if it has ended already and left nothing, AnswerNo if something survives
     KILL, SessionError if its record cannot be written.
     """
@@ -71,7 +72,12 @@ def _ask(workspace: Workspace, folder: Path) -> Record:
         if record["cancelled"]:
             queue.remove(workspace, folder.name)
 
-    record = update(folder, note, leave_line)
+    try:
+        record = update(folder, note, leave_line)
+    except SessionError as error:
+        record = load(folder)
+        if record is None or record["process"] is None or not no_room(error):
+            raise
     assert record is not None
     return record
 

@@ -19,6 +19,7 @@ from toy_lab import ROOT, Lab, eventually
 from rlhf.runlog import dumps
 from sessions import launch as launching
 from sessions import meta, queue
+from sessions.identity import alive
 from sessions.paths import Workspace, shipped_task
 from sessions.plan import Request, make_plans
 from sessions.resume import resume
@@ -76,8 +77,9 @@ def _settle_in(lab: Lab, patch: pytest.MonkeyPatch) -> None:
     eventually(lambda: supervisor(lab.workspace) is None)
     (lab.folder("stopped") / "done.json").write_text('{"outcome": "stopped"}')
     patch.setenv("TOY_STEP_S", "600")
-    lab.launch("live")
-    eventually(lambda: (lab.folder("live") / "run_config.json").exists())  # it only steps now
+    for run in ("live", "ends"):
+        lab.launch(run)
+        eventually(lambda r=run: (lab.folder(r) / "run_config.json").exists())  # it only steps now
     queue.pause(lab.workspace, True)
     lab.launch("waits", seed=[0, 1])
     (lab.workspace.submissions / "sub").mkdir(parents=True)
@@ -103,7 +105,6 @@ REFUSED = {
     "grading": ("grade", "--job", "SUBMISSION"),
     "tails": ("tails", "kl05-s800"),
     "samples": ("samples", "kl05-s800"),
-    "stopping": ("stop", "live", "--yes"),
     "cancelling": ("stop", "waits-seed0", "--yes"),
     "adding": ("add", "TASK"),
 }
@@ -122,6 +123,14 @@ def test_a_command_says_one_line_and_loses_nothing(full: Full, case: str) -> Non
     assert str(full.disk) in done.stderr, "it does not say which disk"
     assert changed(full.root, before) == []
     assert full.lab.state("live").state == "starting", "what lives is not disturbed"
+
+
+def test_a_run_can_be_ended(full: Full) -> None:
+    process = full.lab.process("ends")
+    done = full.run("stop", "ends", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert not alive(process)
+    assert full.lab.state("live").state == "starting"
 
 
 def test_what_cannot_be_measured_is_said_by_name(full: Full) -> None:

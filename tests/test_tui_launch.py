@@ -22,6 +22,8 @@ from sessions.record import load
 from tui.app import ConsoleApp
 from tui.launch_form import Draft, base_texts, field_of
 from tui.launch_options import axes_of
+from tui.launch_preview import Preview
+from tui.messages import Previewed
 from tui.place import Place
 from tui.screens.launch import LaunchScreen
 from tui.widgets.lines import Lines
@@ -166,6 +168,12 @@ async def test_a_full_disk_is_named_and_the_form_stays(lab: Lab, tmp_path: Path)
         await type_keys(app, "ctrl+s")
         await until(pilot, lambda: "cannot write" in said(app))
         assert app.screen.query_one("#launch-steps", Input).value == "7"
+        form = app.screen
+        assert isinstance(form, LaunchScreen)
+        form.on_previewed(Previewed(form._number, Preview(1)))
+        assert "cannot write" in said(app), "a check that comes late hides the refusal"
+        fill(app, steps="8")
+        await until(pilot, lambda: "1 run on" in said(app))
 
 
 @pytest.mark.usefixtures("toys")

@@ -61,7 +61,7 @@ class LaunchScreen(Screen[Launched | None]):
         self._fresh = not self._draft.given()
         self._number = 0
         self._pause: Timer | None = None
-        self._busy = self._checking = False
+        self._busy = self._checking = self._refused = False
 
     def compose(self) -> ComposeResult:
         """Heading, fields, preview, keys."""
@@ -112,6 +112,7 @@ class LaunchScreen(Screen[Launched | None]):
         event.stop()
         self._take()
         self._number += 1  # what is being checked is no longer what is typed
+        self._refused = False
         wrong = self._draft.mistakes()
         for row in self.query(SettingRow):
             row.mark(wrong.get(row.option, ""))
@@ -136,6 +137,8 @@ class LaunchScreen(Screen[Launched | None]):
     def on_previewed(self, message: Previewed) -> None:
         """Show what it would start, or mark what is wrong; only of what is typed now."""
         self._checking = False
+        if self._busy or self._refused:  # a check begun before it must not hide what it says
+            return
         if message.number != self._number:
             if not self._draft.mistakes():
                 self._check()
@@ -195,6 +198,7 @@ class LaunchScreen(Screen[Launched | None]):
         self.shell.perform(self._draft.words(), done)
 
     def _refuse(self, outcome: Outcome) -> None:
+        self._refused = True
         wrong = field_of(outcome.message)
         for row in self.query(SettingRow):
             row.mark(outcome.line() if row.option == wrong else "")
