@@ -6,7 +6,7 @@ from test_tui_hostile import app_over, curves_of, ready, screen_text, type_keys
 from textual.pilot import Pilot
 
 from tui.app import ConsoleApp
-from tui.bars import key_hints, status_line
+from tui.bars import key_hints
 from tui.disk_table import size
 from tui.legend import facts_line
 from tui.render import number_of
@@ -31,12 +31,6 @@ def test_one_grade_is_one_and_a_small_log_has_a_size() -> None:
 )  # fmt: skip
 def test_keys_give_way_from_the_least_important_and_help_never(room: int, said: str) -> None:
     assert key_hints(KEYS, room) == said
-
-
-def test_a_long_status_gives_way_to_the_key_that_tells_the_others() -> None:
-    assert status_line("", "w" * 200, 80).plain.endswith("…  ? keys ")
-    assert len(status_line("", "w" * 200, 80).plain) == 80
-    assert "? keys" not in status_line("w" * 200, "", 80).plain  # what is said is said in full
 
 
 async def opened(app: ConsoleApp, pilot: Pilot) -> None:
