@@ -12,8 +12,6 @@ import os
 import re
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +22,7 @@ from tui.dashboard import tune_textual  # noqa: E402
 
 tune_textual()
 
-from textual.pilot import Pilot  # noqa: E402
+from piloting import screen_text, until  # noqa: E402
 
 from tui.app import ConsoleApp  # noqa: E402
 from tui.performing import perform  # noqa: E402
@@ -32,8 +30,6 @@ from tui.place import Place  # noqa: E402
 
 SIZE = (118, 34)
 WAIT_S = 120.0
-
-Ready = Callable[[ConsoleApp, str], bool]
 
 
 @dataclass(frozen=True)
@@ -68,22 +64,6 @@ PICTURES = {
 }
 
 
-def screen_text(app: ConsoleApp) -> str:
-    """What the screen says."""
-    return "\n".join(
-        "".join(s.text for s in strip) for strip in app.screen._compositor.render_strips()
-    )
-
-
-async def until(pilot: Pilot[int], app: ConsoleApp, text: str) -> None:
-    """Wait for a text on the screen."""
-    end = time.monotonic() + WAIT_S
-    while text not in screen_text(app):
-        if time.monotonic() > end:
-            raise SystemExit(f"not seen: {text}\n{screen_text(app)}")
-        await pilot.pause(0.1)
-
-
 def prepare(place: Place, commands: tuple[tuple[str, ...], ...]) -> None:
     """Run the commands that come before a picture; what they say is not shown."""
     for words in commands:
@@ -97,10 +77,10 @@ async def draw(place: Place, picture: Picture) -> str:
     """The picture as SVG, without fonts from elsewhere."""
     app = ConsoleApp(place, "dark")
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, app, "fourfam-s800")
+        await until(pilot, lambda: "fourfam-s800" in screen_text(app), WAIT_S)
         for key in picture.keys:
             await pilot.press(key)
-        await until(pilot, app, picture.shows)
+        await until(pilot, lambda: picture.shows in screen_text(app), WAIT_S)
         await pilot.pause(1.5)
         svg = app.export_screenshot(title="rlhf-tui")
         return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)

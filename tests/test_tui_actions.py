@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from operating import open_dashboard, place_of, toys  # noqa: F401
+from piloting import ready, screen_text, until
 from terminal import Terminal
 from test_tui_acting import Console
-from test_tui_hostile import ready, screen_text
-from test_tui_launch import until
 from toy_lab import Lab, eventually
 
 from sessions.record import load

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from operating import place_of
+from piloting import SIZES, app_over, ready, screen_text, type_keys, until
 from synthetic import Console
 from test_tui_grade import grade_document, keep
-from test_tui_hostile import app_over, ready, screen_text, seen, type_keys
 from test_tui_jobs import jobs_shown
-from test_tui_tails import app_over as writable
 from test_tui_tails import scored, shown
 from textual.app import App, ComposeResult
 from textual.widgets import Input
@@ -89,7 +88,7 @@ async def test_escape_sequences_in_any_field_of_a_job(lab: Lab, field: str) -> N
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
         await pilot.press("6")
-        await seen(app, pilot, lambda: bool(app.state.watch.jobs))
+        await until(pilot, lambda: bool(app.state.watch.jobs))
         for key in ("X", "escape", "l", "6", "enter"):
             await pilot.press(key)
             await pilot.pause(0.02)
@@ -186,13 +185,13 @@ async def test_a_submissions_name_is_shown_as_it_is_and_asked_about(
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
         await type_keys(app, "5")
-        await seen(app, pilot, lambda: "grades (1)" in screen_text(app))
-        for size in [(80, 24), (40, 10), (1, 1), (160, 50)]:
+        await until(pilot, lambda: "grades (1)" in screen_text(app))
+        for size in SIZES:
             await pilot.resize_terminal(*size)
             await type_keys(app, "end", "X", "escape", "A", "escape", "g", "enter", "escape")
         await type_keys(app, "end", "X")
         if "[" in name and "\x1b" not in name:
-            await seen(app, pilot, lambda: name in screen_text(app))
+            await until(pilot, lambda: name in screen_text(app))
 
 
 # -- logs --------------------------------------------------------------------------------------
@@ -209,7 +208,7 @@ async def test_lines_that_come_before_there_is_room_for_them_are_shown() -> None
 
     app = OneLog()
     async with app.run_test(size=(40, 10)) as pilot:
-        await seen(app, pilot, lambda: "second" in screen_text(app))  # type: ignore[arg-type]
+        await until(pilot, lambda: "second" in screen_text(app))
 
 
 # -- tails, decide -----------------------------------------------------------------------------
@@ -223,7 +222,7 @@ async def test_tails_use_the_room_that_there_is_after_every_resize(
     path = tmp_path / "s.jsonl"
     rows = [{"family": f"f{n % 6}", "score": n % 7} for n in range(60)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    app = writable(scored)
+    app = app_over(scored, read_only=False)
     async with app.run_test(size=(160, 50)) as pilot:
         pane = await shown(app, pilot, path)
 
@@ -234,7 +233,7 @@ async def test_tails_use_the_room_that_there_is_after_every_resize(
 
         for size, panels in [((160, 50), 6), ((80, 24), 1), ((160, 50), 6), ((1, 1), 1)]:
             await pilot.resize_terminal(*size)
-            await seen(app, pilot, lambda wanted=panels: drawn() == wanted)
+            await until(pilot, lambda wanted=panels: drawn() == wanted)
 
 
 Done = Callable[[Outcome], None]
@@ -244,18 +243,18 @@ async def test_no_key_decides_before_the_evidence_is_there_nor_without_a_reason(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[tuple[str, ...], Done]] = []
-    app = writable(console)
+    app = app_over(console, read_only=False)
     monkeypatch.setattr(app, "perform", lambda words, done=None: asked.append((tuple(words), done)))
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
         await pilot.press("d", "s", "h", "enter")
         assert isinstance(app.screen, DecideScreen)
-        await seen(app, pilot, lambda: "wait for the evidence" in screen_text(app))
+        await until(pilot, lambda: "wait for the evidence" in screen_text(app))
         evidence = {"figures": {}, "sha256": {}, "missing": [], "digest": "0"}
         found = {"evidence": evidence, "decisions": [], "verdict_stale": None}
         asked[0][1](Outcome(asked[0][0], 0, found))
         await pilot.press("h", "space", "enter")
-        await seen(app, pilot, lambda: "needs a reason" in screen_text(app))
+        await until(pilot, lambda: "needs a reason" in screen_text(app))
         assert len(asked) == 1, "only the evidence was asked for"
         app.screen.query_one(Input).value = "odd"
         await pilot.press("enter", "enter", "enter")

@@ -1,62 +1,16 @@
 """What the dashboard must withstand: hostile data and sizes, in every pane and dialog."""
 
-import asyncio
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from piloting import SIZES, app_over, curves_of, ready, screen_text, type_keys, until
 from synthetic import Console, row, write_run
-from textual.events import Key
 from textual.pilot import Pilot
 
 from tui.app import ConsoleApp
-from tui.place import Place
-
-DIALOGS = ("i", "o", "c", "question_mark", "colon", "d", "escape")
-SIZES = [(80, 24), (40, 10), (1, 1), (160, 50)]
-
-
-def app_over(console: Console, look: str = "dark") -> ConsoleApp:
-    """The dashboard over the made-up task, not started."""
-    return ConsoleApp(Place(console.workspace, console.task, (), True), look)
-
-
-def screen_text(app: ConsoleApp) -> str:
-    """What is on the screen."""
-    width, height = app.size
-    strips = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
-
-
-async def ready(app: ConsoleApp, pilot: Pilot) -> None:
-    """Wait for the first listing."""
-    for _ in range(400):
-        await pilot.pause(0.01)
-        if app.state.loaded:
-            return
-    raise AssertionError("no listing")
-
-
-async def curves_of(app: ConsoleApp, pilot: Pilot, key: str) -> None:
-    """Wait for a run's curves."""
-    for _ in range(400):
-        await pilot.pause(0.01)
-        if key in app.state.curves:
-            return
-    raise AssertionError("no curves")
-
-
-async def type_keys(app: ConsoleApp, *keys: str) -> None:
-    """Keys, each followed by what is on the screen then: nothing in it may steer a terminal."""
-    for key in keys:
-        await app._take_key(Key(key, key if len(key) == 1 else None))
-        await asyncio.sleep(0)
-        if app.screen._layout_required or key in DIALOGS:
-            app.screen._refresh_layout()
-        text = screen_text(app)
-        assert not any(ord(c) < 32 and c != "\n" for c in text)
 
 
 async def walk(app: ConsoleApp, pilot: Pilot, key: str) -> None:
@@ -192,21 +146,13 @@ async def opened(app: ConsoleApp, pilot: Pilot) -> None:
     await curves_of(app, pilot, "hostile")
 
 
-async def seen(app: ConsoleApp, pilot: Pilot, holds: Callable[[], bool]) -> None:
-    for _ in range(300):
-        if holds():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError(screen_text(app))
-
-
 async def test_a_run_folder_that_disappears(console: Console) -> None:
     folder = write_run(console.workspace / "runs" / "hostile")
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)
         shutil.rmtree(folder)
-        await seen(app, pilot, lambda: "hostile" not in app.state.runs)
+        await until(pilot, lambda: "hostile" not in app.state.runs)
         assert "hostile" not in app.state.marks and app.state.open_run is None
         assert "No run is open" in screen_text(app)
         await pilot.press("1", "i", "escape")
@@ -221,7 +167,7 @@ async def test_a_run_folder_that_is_half_written(console: Console) -> None:
         await ready(app, pilot)
         assert app.state.problems[0]["message"] == "is not valid JSON"
         (folder / "run_config.json").write_text('{"kl_coef": 0.7}')
-        await seen(app, pilot, lambda: app.state.runs["hostile"]["kl_coef"] == 0.7)
+        await until(pilot, lambda: app.state.runs["hostile"]["kl_coef"] == 0.7)
         assert not app.state.problems
 
 
@@ -231,8 +177,8 @@ async def test_a_log_that_is_truncated_while_shown(console: Console) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)
         write_log(folder, nth(0.25, 20))
-        await seen(app, pilot, lambda: app.state.curves["hostile"].steps == [20.0])
-        await seen(app, pilot, lambda: "0.25" in screen_text(app))
+        await until(pilot, lambda: app.state.curves["hostile"].steps == [20.0])
+        await until(pilot, lambda: "0.25" in screen_text(app))
 
 
 async def test_a_task_folder_that_disappears(console: Console) -> None:
@@ -240,9 +186,9 @@ async def test_a_task_folder_that_disappears(console: Console) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
         shutil.move(console.task, console.place / "away")
-        await seen(app, pilot, lambda: "is not there" in screen_text(app))
+        await until(pilot, lambda: "is not there" in screen_text(app))
         shutil.move(console.place / "away", console.task)
-        await seen(app, pilot, lambda: "is not there" not in screen_text(app))
+        await until(pilot, lambda: "is not there" not in screen_text(app))
 
 
 async def test_cursor_marks_sort_and_scroll_stay_while_rows_change(console: Console) -> None:
@@ -259,7 +205,7 @@ async def test_cursor_marks_sort_and_scroll_stay_while_rows_change(console: Cons
         line = table.view.row - table.view.top
         for number in range(5):
             write_run(runs / f"new-{number}", proxy=50.0 + number, rows=2)
-        await seen(app, pilot, lambda: "new-4" in app.state.runs)
+        await until(pilot, lambda: "new-4" in app.state.runs)
         await pilot.pause(0.1)
         assert table.cursor_row.key == "run-20"
         assert table.view.row - table.view.top == line
@@ -274,7 +220,7 @@ async def test_only_whole_columns_are_shown(console: Console) -> None:
         table = app.pane.table  # type: ignore[attr-defined]
         for width in range(40, 130, 7):
             await pilot.resize_terminal(width, 20)
-            await seen(app, pilot, lambda now=width: table.size.width == now)
+            await until(pilot, lambda now=width: table.size.width == now)
             cells = 1 + sum(column.width + 1 for _, column in table.view.shown())
             assert cells <= width + 1
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from piloting import app_over, ready, screen_text
 from synthetic import Console
-from test_tui_hostile import app_over, ready, screen_text
 from textual.pilot import Pilot
 
 from sessions.progress import Progress

@@ -3,13 +3,12 @@
 import asyncio
 import os
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from operating import place_of, toys  # noqa: F401
-from test_tui_hostile import ready, screen_text, type_keys
+from piloting import SIZES, ready, screen_text, type_keys, until
 from textual.pilot import Pilot
 from textual.widgets import Input
 from toy_lab import ROOT, Lab
@@ -30,14 +29,6 @@ from tui.widgets.lines import Lines
 from tui.wrapper_files import source_lines
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31mred[/bold]\u202e" + "x" * 300
-
-
-async def until(pilot: Pilot[Any], what: Callable[[], Any]) -> None:
-    for _ in range(1000):
-        await pilot.pause(0.01)
-        if what():
-            return
-    raise AssertionError("never came:\n" + screen_text(pilot.app))  # type: ignore[arg-type]
 
 
 def fill(app: ConsoleApp, **texts: str) -> None:
@@ -233,7 +224,7 @@ async def test_read_only_refuses_every_action(lab: Lab, key: str) -> None:
         assert len(app.screen_stack) == 1 and "--read-only" in screen_text(app)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 10), (1, 1), (160, 50)])
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.usefixtures("toys")
 async def test_hostile_names_in_every_dialog(lab: Lab, size: tuple[int, int]) -> None:
     (run,) = lab.launch(HOSTILE, steps=3)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from piloting import SIZES, app_over, ready, screen_text, type_keys, until
 from synthetic import Console, write_run
-from test_tui_hostile import app_over, ready, screen_text, type_keys
 from textual.pilot import Pilot
 
 from sessions.log_text import row_text
@@ -121,7 +121,7 @@ async def test_a_hostile_log_at_every_size(data: bytes, console: Console) -> Non
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)
-        for size in [(80, 24), (40, 10), (1, 1), (160, 50)]:
+        for size in SIZES:
             await pilot.resize_terminal(*size)
             for key in ("end", "pageup", "up", "right", "W", "left", "v", "home", "v", "m", "m"):
                 await type_keys(app, key)
@@ -135,14 +135,6 @@ async def opened(app: ConsoleApp, pilot: Pilot) -> None:
     app.state.logged = "run"
     await pilot.press("4")
     await until(pilot, lambda: app.pane._page.size > 0)  # type: ignore[attr-defined]
-
-
-async def until(pilot: Pilot, what: Callable[[], object]) -> None:
-    for _ in range(1000):
-        if what():
-            return
-        await pilot.pause(0.01)
-    raise AssertionError("it did not come:\n" + screen_text(pilot.app))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(a|a|a)*b"])

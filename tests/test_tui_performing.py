@@ -3,10 +3,10 @@
 import asyncio
 import json
 import threading
-import time
 from pathlib import Path
 
 import pytest
+from piloting import until
 from synthetic import Console
 from textual.css.query import NoMatches
 
@@ -64,25 +64,18 @@ async def test_the_dashboard_tells_a_failure_and_hands_on_an_outcome(console: Co
     told: list[Outcome] = []
     async with app.run_test(size=(80, 24)) as pilot:
         app.perform(["tag", "default-s800", "odd"], told.append)
-        await _until(pilot, lambda: bool(told))
+        await until(pilot, lambda: bool(told))
         assert told[0].document["tags"] == ["odd"]
         app.perform(["stop", "default-s800", "--yes"])
-        await _until(pilot, lambda: len(app.screen_stack) == 2)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         app.pop_screen()
-        await _until(pilot, lambda: app.state.runs["default-s800"]["tags"] == ["odd"])
-
-
-async def _until(pilot, holds) -> None:
-    end = time.monotonic() + 15
-    while not holds():
-        assert time.monotonic() < end
-        await pilot.pause(0.05)
+        await until(pilot, lambda: app.state.runs["default-s800"]["tags"] == ["odd"])
 
 
 async def test_opening_a_run_shows_its_log_whatever_log_was_chosen_before(console: Console) -> None:
     app = ConsoleApp(place_of(console), "dark")
     async with app.run_test(size=(80, 24)) as pilot:
-        await _until(pilot, lambda: "kl05-s800" in app.state.runs)
+        await until(pilot, lambda: "kl05-s800" in app.state.runs)
         app.state.logged = "default-s800"
         await app.open_run("kl05-s800", "logs")
         assert app.pane._wanted() == "kl05-s800"  # type: ignore[attr-defined]
@@ -96,7 +89,7 @@ async def test_workers_that_do_not_come_back_keep_no_other_from_its_work(console
             for _ in range(30):
                 app.work("blocked", lambda: blocked.wait(20))
             app.work("done", done.set)
-            await _until(pilot, done.is_set)
+            await until(pilot, done.is_set)
         finally:
             blocked.set()
 
@@ -127,7 +120,7 @@ async def test_what_is_found_while_the_screen_is_taken_down_is_no_failure(
             raise
 
     async with app.run_test(size=(80, 24)) as pilot:
-        await _until(pilot, lambda: "kl05-s800" in app.state.runs)
+        await until(pilot, lambda: "kl05-s800" in app.state.runs)
         app.pane.call_later(in_a_pane_that_outlives_the_others)
     assert app.return_code in (None, 0)
     assert all(isinstance(error, GONE) for error in met)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import toy_scores
+from piloting import SIZES, app_over, curves_of, ready, screen_text, type_keys
 from synthetic import Console
-from test_tui_hostile import SIZES, app_over, curves_of, ready, screen_text, type_keys
 
 from rlhf.vocab import FAMILIES
 from tui.curves import OVERALL, Follower

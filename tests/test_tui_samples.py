@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import toy_scores
+from piloting import SIZES, app_over, ready, screen_text, type_keys, until
 from synthetic import Console, open_terminal
-from test_tui_hostile import SIZES, app_over, ready, screen_text, type_keys
 from test_tui_tails import gone, sampled, scored
 from textual.pilot import Pilot
 
@@ -126,10 +126,7 @@ async def test_the_screen_withstands(scored: Console, words: str) -> None:
     app = app_over(scored)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(app, pilot, EVIL)
-        for _ in range(100):  # read-only, so what it looked for is not there
-            await pilot.pause(0.01)
-            if "read-only" in screen_text(app):
-                break
+        await until(pilot, lambda: "read-only" in screen_text(app))  # so nothing else will come
         screen.on_samples_found(SamplesFound(DOCUMENTS[words]))
         for size in SIZES:
             await pilot.resize_terminal(*size)
@@ -143,11 +140,7 @@ async def test_read_only_samples_nothing(scored: Console) -> None:
     app = app_over(scored)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)
-        for _ in range(200):
-            await pilot.pause(0.01)
-            if "--read-only samples nothing" in screen_text(app):
-                break
-        assert "--read-only samples nothing" in screen_text(app)
+        await until(pilot, lambda: "--read-only samples nothing" in screen_text(app))
     assert not sampled(scored)
 
 
@@ -242,14 +235,6 @@ def children(console: Console, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def mode(console: Console, name: str) -> None:
     path = console.place / "fake" / "rlhf" / "analysis" / "probe.py"
     path.write_text(f"MODE = {name!r}\n" + CHILD)
-
-
-async def until(pilot: Pilot, condition: Any) -> None:
-    for _ in range(1500):
-        await pilot.pause(0.01)
-        if condition():
-            return
-    raise AssertionError("not in time:\n" + screen_text(pilot.app))  # type: ignore[arg-type]
 
 
 async def test_the_probe_scores_what_is_typed(console: Console, children: list[int]) -> None:

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 import toy_scores
+from piloting import SIZES, app_over, ready, screen_text, type_keys, until
 from synthetic import Console, open_terminal
 from terminal import Terminal
-from test_tui_hostile import SIZES, ready, screen_text, type_keys
 from textual.pilot import Pilot
 
 from rlhf.vocab import FAMILIES
 from tui.app import ConsoleApp
 from tui.histograms import GROUND, Bars, Options, arranged, as_text, draw, merged
-from tui.place import Place
 from tui.screens.tails import TailsPane
 
 RUN = "kl002-s1500"
@@ -210,10 +209,6 @@ def test_leaving_while_it_scores_leaves_no_child(scored: Console, how: str) -> N
     assert not list((scored.place / "cache").rglob("*.jsonl"))
 
 
-def app_over(console: Console, look: str = "dark", read_only: bool = False) -> ConsoleApp:
-    return ConsoleApp(Place(console.workspace, console.task, (), read_only), look)
-
-
 async def shown(app: ConsoleApp, pilot: Pilot, *files: Path) -> TailsPane:
     """Pane 3 with the tails of these files."""
     await ready(app, pilot)
@@ -222,11 +217,8 @@ async def shown(app: ConsoleApp, pilot: Pilot, *files: Path) -> TailsPane:
     assert isinstance(pane, TailsPane)
     pane.desk.files = files
     pane.update()
-    for _ in range(600):
-        await pilot.pause(0.01)
-        if pane.desk.found:
-            return pane
-    raise AssertionError("no tails")
+    await until(pilot, lambda: pane.desk.found)
+    return pane
 
 
 HOSTILE = {
@@ -253,7 +245,7 @@ async def test_the_pane_withstands(
     monkeypatch.setenv("PYTHONPATH", str(toy_scores.ROOT))
     path = tmp_path / "s.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in HOSTILE[words]))
-    app = app_over(scored)
+    app = app_over(scored, read_only=False)
     async with app.run_test(size=(80, 24)) as pilot:
         pane = await shown(app, pilot, path)
         assert pane.tails is not None, pane.desk.found
@@ -272,7 +264,7 @@ async def test_a_failed_look_up_is_told_in_the_pane(
     scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    app = app_over(scored)
+    app = app_over(scored, read_only=False)
     async with app.run_test(size=(80, 24)) as pilot:
         await shown(app, pilot, tmp_path / "none.csv")
         await pilot.pause()
@@ -286,7 +278,7 @@ async def test_read_only_refuses_to_score(
     scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    app = app_over(scored, read_only=True)
+    app = app_over(scored)
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
         app.state.open(RUN)

@@ -1,8 +1,8 @@
 """What the lines around the panes say: counts, units, keys, and what each figure is."""
 
 import pytest
+from piloting import app_over, curves_of, ready, screen_text, type_keys, until
 from synthetic import Console
-from test_tui_hostile import app_over, curves_of, ready, screen_text, type_keys
 from textual.pilot import Pilot
 
 from tui.app import ConsoleApp
@@ -78,11 +78,7 @@ async def test_the_grade_pane_counts_in_words(console: Console) -> None:
         await app.action_pane("grade")
         pane = app.pane
         assert isinstance(pane, GradePane)
-        for _ in range(1500):
-            await pilot.pause(0.01)
-            if "1 submission  0 grades" in pane.status():
-                break
-        assert "1 submission  0 grades" in pane.status()
+        await until(pilot, lambda: "1 submission  0 grades" in pane.status())
 
 
 def test_the_probe_box_tells_its_keys_at_80_columns() -> None:
