@@ -56,4 +56,7 @@ def row_text(text: str) -> str:
 def _figure(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "not finite" if value is None else "?"
-    return f"{value:>6.3g}"
+    try:
+        return f"{value:>6.3g}"
+    except OverflowError:  # an integer of hundreds of digits
+        return "?"

@@ -275,6 +275,7 @@ def test_a_row_is_told_by_its_numbers_alone() -> None:
     assert row_text(hostile) == (
         "step      3  proxy    0.5  KL not finite nats (k1)  entropy ?  loss ?"
     )
+    assert row_text(f'{{"step": 3, "kl": 1{"0" * 400}}}') == "step      3  KL ? nats (k1)"
 
 
 def test_the_same_log_asked_for_again_is_told_again(log: Path) -> None:
