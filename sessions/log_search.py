@@ -125,7 +125,8 @@ def run_search(
     """The child's part: print matches as JSON lines; end with the file, or with the parent."""
     _end_with(os.getppid())
     end = whole_end(path) if newest else 0
-    tell = _Teller(re.compile(pattern), invert, row_text if rows else str)
+    most = None if follow else LIMIT
+    tell = _Teller(re.compile(pattern), invert, row_text if rows else str, most)
     back, follower, number = pages_back(path, end), Follower(path, end), 0
     while True:
         update = follower.poll()
@@ -140,20 +141,24 @@ def run_search(
             if not follow:
                 return
             time.sleep(POLL_S)
-        if tell.found >= LIMIT and not follow:
+        if tell.found == most:
             return
 
 
 class _Teller:
-    """Prints the lines that match, and counts them."""
+    """Prints the lines that match, up to `most`, and counts them."""
 
-    def __init__(self, regex: "re.Pattern[str]", invert: bool, read: Callable[[str], str]) -> None:
-        self._regex, self._invert, self._read = regex, invert, read
+    def __init__(
+        self, regex: "re.Pattern[str]", invert: bool, read: Callable[[str], str], most: int | None
+    ) -> None:
+        self._regex, self._invert, self._read, self._most = regex, invert, read, most
         self.found = 0
 
     def matches(self, lines: Sequence[Line], number: int | None) -> None:
         """Those of these lines; `number` is that of the first."""
         for place, line in enumerate(lines):
+            if self.found == self._most:
+                break
             text = self._read(line.text)
             hit = self._regex.search(text)
             if (hit is None) == self._invert:

@@ -119,6 +119,15 @@ def test_a_search_from_the_end_finds_the_newest_first_and_every_one(tmp_path: Pa
     assert all(whole[m.offset :].startswith(f"{m.text}\n".encode()) for m in found)
 
 
+def test_a_search_ends_with_the_first_matches_up_to_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("".join(f"line {n}\n" for n in range(3 * LIMIT)))
+    found = collect(Search(path, "line"))
+    assert len(found) == LIMIT and (found[0], found[-1]) == ("line 0", f"line {LIMIT - 1}")
+    newest = collect(Search(path, "line", newest=True))
+    assert len(newest) == LIMIT and newest[0] == f"line {3 * LIMIT - 1}"
+
+
 def test_a_search_from_the_end_stops_at_the_limit_and_follows(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("".join(f"line {n}\n" for n in range(3 * LIMIT)))

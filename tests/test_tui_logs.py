@@ -190,6 +190,18 @@ def test_a_filter_over_most_of_a_huge_log_shows_its_newest_lines_at_once(log: Pa
         one.end()
 
 
+def test_a_search_with_very_many_matches_goes_to_the_first(log: Path) -> None:
+    log.write_text(numbered(0, 30_000))
+    one = Reading(log)
+    try:
+        one.until(lambda p: p.lines)
+        one.reader.search("line", False)
+        page = one.until(lambda p: not p.searching and p.found, 30)
+        assert text(one.until(lambda p: not p.following))[0] == "line 0" and page.found == 10_000
+    finally:
+        one.end()
+
+
 def test_a_filter_that_nothing_matches_says_so(log: Path) -> None:
     log.write_text(numbered(0, 5000))
     one = Reading(log)
@@ -260,6 +272,14 @@ def test_logs_of_a_run_without_output_are_its_rows_and_that_is_said(console: Con
     assert len(found.stdout.splitlines()) == 1 and "proxy" in found.stdout
     raw = console.run("logs", "default-s800", "-n", "1", "--metrics")
     assert json.loads(raw.stdout)["step"] == 800
+
+
+def test_the_last_lines_that_match_are_the_last_of_very_many(console: Console) -> None:
+    folder = write_run(console.workspace / "runs" / "run")
+    (folder / "output.log").write_text(numbered(0, 30_000))
+    found = console.run("logs", "run", "--grep", "line", "-n", "2")
+    assert found.stdout.splitlines() == ["line 29998", "line 29999"]
+    assert console.run("logs", "run", "--grep", "line", "-n", "0").stdout == ""
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """What `logs` prints: the last lines, those that match, and those still to come."""
 
 import time
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,17 +125,21 @@ def _following(path: Path, folder: Path, offset: int) -> Iterator[tuple[int, str
 
 
 def _matching(path: Path, query: LogQuery, rows: bool) -> Iterator[tuple[int, str]]:
-    """The last lines that match and, following, those that come; searched in a child."""
+    """The last lines that match or, following, all that do and those that come.
+
+    They are searched in a child: the last ones from the log's end.
+    """
     assert query.pattern is not None
-    search = Search(path, query.pattern, query.invert, query.follow, rows=rows)
-    kept: deque[tuple[int, str]] = deque(maxlen=None if query.follow else query.lines)
+    last = not query.follow
+    search = Search(path, query.pattern, query.invert, query.follow, newest=last, rows=rows)
+    kept: list[tuple[int, str]] = []
     try:
-        while not search.finished:
+        while not search.finished and (query.follow or len(kept) < query.lines):
             kept.extend((match.offset, match.text) for match in search.poll())
             if query.follow:
                 yield from kept
                 kept.clear()
             time.sleep(POLL_S / 2)
-        yield from kept
     finally:
         search.cancel()
+    yield from sorted(kept)[-query.lines :] if query.lines else []
