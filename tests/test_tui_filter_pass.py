@@ -1,6 +1,8 @@
 """A slow pattern in a filter or in a rule costs a moment, is named, and changes nothing."""
 
+import itertools
 import signal
+import threading
 import time
 from typing import Any
 
@@ -84,6 +86,27 @@ def test_a_rule_that_takes_too_long_is_removed_and_that_is_noted() -> None:
 def test_a_fast_pattern_holds_for_what_it_holds_for() -> None:
     runs = [run_called(f"kl{n:04d}-" + "a" * 500, str(n)) for n in range(2000)]
     assert len(passing(compile_filter(r'name~"^kl.*7-a+$"'), runs)) == 200
+
+
+def test_what_other_threads_take_is_not_counted() -> None:
+    over = threading.Event()
+
+    def busy() -> None:
+        while not over.is_set():
+            sum(range(1000))
+
+    threads = [threading.Thread(target=busy) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        began = time.process_time()
+        slow = (time.sleep(0.01) or run_called("a", str(n)) for n in itertools.count())
+        runs = itertools.takewhile(lambda run: time.process_time() - began < 1.5, slow)
+        assert passing(compile_filter("name=a"), runs, 0.5)
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_the_command_names_a_slow_pattern(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
