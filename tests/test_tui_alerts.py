@@ -79,6 +79,20 @@ def test_rules_are_kept_and_damage_counts_as_nothing(tmp_path: Path) -> None:
         Preferences(view).load(State())
 
 
+def test_what_was_wanted_last_is_kept_in_whatever_order_it_is_saved(tmp_path: Path) -> None:
+    view, state = tmp_path / "view.json", State()
+    kept = Preferences(view)
+    state.watch.alerts.add("train.kl>8")
+    with_rule = kept.of(state)
+    state.watch.alerts.remove("train.kl>8")
+    state.watch.bell = True
+    without = kept.of(state)
+    assert kept.save(without) == kept.save(with_rule) == ""
+    fresh = State()
+    Preferences(view).load(fresh)
+    assert fresh.watch.bell and not fresh.watch.alerts.rules
+
+
 def test_the_bar_is_short_at_80_columns_and_says_when_it_stands() -> None:
     watch = Watch(paused=True)
     jobs = [Progress("a", "run", "a", "running", None, 41, 100, 0.5, 360.0)]

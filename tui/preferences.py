@@ -1,5 +1,6 @@
 """How the person wants the dashboard, kept with the workspace: columns, look, alert rules, bell."""
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +30,8 @@ class Preferences:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._rules: list[str] = []  # as they were kept last
+        self._newest: Wanted | None = None
+        self._saving = threading.Lock()
         self.look: str | None = None
 
     def load(self, state: State) -> None:
@@ -44,12 +47,20 @@ class Preferences:
         self.look = look if (look := kept.get("look")) in LOOKS else None
 
     def of(self, state: State) -> Wanted:
-        """What is to be kept now."""
+        """What is to be kept now, in the place of what was wanted before."""
         watch = state.watch
-        return Wanted(list(state.columns), self.look, watch.alerts.rules, watch.bell)
+        self._newest = Wanted(list(state.columns), self.look, watch.alerts.rules, watch.bell)
+        return self._newest
 
     def save(self, wanted: Wanted) -> str:
-        """Keep it; what to say if that cannot be: it holds until the dashboard ends."""
+        """Keep it; what to say if that cannot be: it holds until the dashboard ends.
+
+        For workers, which may come in another order: what is not the newest is kept no more.
+        """
+        with self._saving:
+            return self._save(wanted) if self._newest in (None, wanted) else ""
+
+    def _save(self, wanted: Wanted) -> str:
         path = self._path
         try:
             with writing(path):
