@@ -1,18 +1,22 @@
 """The Grade pane and the decide dialog: grades read, compared, begun; hostile ones withstood."""
 
 import json
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from piloting import app_over, ready, screen_text, type_keys, until
 from synthetic import Console, open_terminal
 
 from sessions.grades import Watch, kept, read_grade, remember, submissions
 from sessions.paths import Workspace
 from tui.grade_compare import compared_lines
+from tui.grade_desk import Desk
 from tui.grade_detail import detail_lines, loss_rows
 from tui.grading import items, line, stages, state_of
+from tui.screens import grade_folder
 
 EVIL = "\x1b]0;owned\x07\x1b[2J[/bold]\u202e" + "w" * 9000
 
@@ -181,3 +185,36 @@ def test_read_only_grades_and_decides_nothing(tmp_path: Path) -> None:
         terminal.press("g")
         terminal.sees("read-only: nothing is graded")
     assert not (console.workspace / "jobs").exists()
+
+
+async def test_graded_folders_are_hashed_one_at_a_time_and_waited_for(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, reward in (("one", 0.5), ("two", 0.25)):
+        keep(console.workspace, name, grade_document(reward))
+    app, begun, go_on = app_over(console), [], threading.Semaphore(0)
+
+    def compare(self: Desk, document: dict[str, Any]) -> str:
+        begun.append(document["reward"])
+        go_on.acquire(timeout=30)
+        return f"was compared as number {len(begun)}"
+
+    monkeypatch.setattr(Desk, "compare", compare)
+    monkeypatch.setattr(grade_folder, "REST_S", 0.01)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await ready(app, pilot)
+        await type_keys(app, "5")
+        await until(pilot, lambda: begun)
+        for key in ("down", "up", "down", "up", "down"):
+            await type_keys(app, key)
+            await pilot.pause(0.05)
+        assert len(begun) == 1, "another was begun while the first went on"
+        go_on.release()
+        await until(pilot, lambda: len(set(begun)) == 2)
+        ended = threading.Thread(target=app.background.end_now)
+        ended.start()
+        ended.join(0.2)
+        assert ended.is_alive(), "its child was left behind"
+        go_on.release()
+        await until(pilot, lambda: "was compared as number 2" in screen_text(app))
+        ended.join(30)

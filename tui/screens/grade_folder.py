@@ -1,6 +1,8 @@
 """Whether a graded folder is still what was graded: looked at once the cursor rests on a grade."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from ..grade_desk import Desk
 from ..grading import GRADE
@@ -14,12 +16,13 @@ BEGUN = "is being compared ..."
 
 
 class GradedFolder(GradeActions):
-    """Hashes the folder of the grade under the cursor, once, in a worker."""
+    """Hashes the folder of the grade under the cursor in a child, one folder at a time."""
 
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
         self._desk = Desk(self._workspace, shell.background.stopping)
         self._compared: dict[str, str] = {}  # by grade
+        self._hashing = False
 
     def _show_detail(self) -> None:
         raise NotImplementedError
@@ -37,12 +40,22 @@ class GradedFolder(GradeActions):
         item, document = self.table.current, self._documents.get(key)
         if item is None or item.key != key or document is None or key in self._compared:
             return
-        self._compared[key] = BEGUN
-        compare, post = self._desk.compare, self.post_message
-        self.shell.work("grade-folder", lambda: post(FolderCompared(key, compare(document))))
+        if not self._hashing:
+            self._hashing = True
+            self.shell.work("grade-folder", partial(self._hash_folder, key, document))
+
+    def _hash_folder(self, key: str, document: Mapping[str, Any]) -> None:
+        said = "cannot be compared"
+        try:
+            with self.shell.background.held():
+                said = self._desk.compare(document)
+        finally:
+            self.post_message(FolderCompared(key, said))
 
     def on_folder_compared(self, message: FolderCompared) -> None:
-        """Whether the folder is still what was graded."""
+        """Whether the folder is still what was graded; then the next one's turn."""
         message.stop()
+        self._hashing = False
         self._compared[message.identity] = message.said
         self._show_detail()
+        self._rest()
