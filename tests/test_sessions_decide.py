@@ -86,7 +86,7 @@ def test_tails_that_were_looked_at_are_evidence_and_the_others_are_missing(
     assert console.run("decide", "kl002", "hold", *seen, before["digest"]).returncode == 1
     assert console.run("decide", "kl002", "hold", *seen, after["digest"]).returncode == 0
     text = console.run("decide", "kl002").stdout
-    assert ">ref p99.5" in text and "median shifted (95 %): " in text
+    assert ">ref p99.5" in text and "median shifted (95 % each): " in text
 
 
 def test_a_decision_made_before_tails_were_evidence_stays_readable(console: Console) -> None:

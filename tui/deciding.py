@@ -35,7 +35,7 @@ def figure_lines(figures: Document) -> Iterator[str]:
         counts = sorted({one.get("n", 0) for one in _object(tails, "families").values()})
         shifted = [clean(str(one)) for one in tails.get("shifted") or []]
         yield f">ref and shift are of {' or '.join(map(str, counts))} scores a family;"
-        yield f"median shifted (95 %): {' '.join(shifted) or 'nowhere'}"
+        yield f"median shifted (95 % each): {' '.join(shifted) or 'nowhere'}"
 
 
 def _beside(families: Document, family: str) -> str:
