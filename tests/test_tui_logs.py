@@ -320,6 +320,17 @@ def test_a_search_without_a_match_says_so(log: Path) -> None:
         one.end()
 
 
+def test_a_log_that_cannot_be_looked_at_ends_no_reader(log: Path) -> None:
+    log.write_text("there\n")
+    one = Reading(log.with_name("x" * 300))
+    try:
+        assert "cannot be read" in one.until(lambda p: p.said).said
+        one.reader.open(log)
+        assert text(one.until(lambda p: p.lines)) == ["there"]
+    finally:
+        one.end()
+
+
 async def test_a_run_that_wrote_nothing_says_so_once(console: Console) -> None:
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:

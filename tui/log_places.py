@@ -1,5 +1,6 @@
 """Lines of a log before and after a place in it: the byte offset of a line's start."""
 
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -60,5 +61,14 @@ def at_end(path: Path, lines: Sequence[Line]) -> bool:
 
 def first_written(paths: Sequence[Path]) -> Path:
     """The first of these files that holds something, else the first that is there."""
-    sizes = {path: path.stat().st_size for path in paths if path.is_file()}
+    sizes = {path: size for path in paths if (size := _size(path)) is not None}
     return next((path for path, size in sizes.items() if size), next(iter(sizes), paths[0]))
+
+
+def _size(path: Path) -> int | None:
+    """Bytes of a file; None where no such file can be looked at, by now."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
