@@ -64,13 +64,10 @@ class Search:
         newest: bool = False,
         rows: bool = False,
     ) -> None:
-        words = [sys.executable, "-P", "-m", "sessions", "search", str(path), checked(pattern)]
-        words += (
-            ["--invert"] * invert
-            + ["--follow"] * follow
-            + ["--newest"] * newest
-            + ["--rows"] * rows
-        )
+        how = {"invert": invert, "follow": follow, "newest": newest, "rows": rows}
+        words = [sys.executable, "-P", "-m", "sessions", "search"]
+        words += [f"--{name}" for name, wanted in how.items() if wanted]
+        words += ["--", str(path), checked(pattern)]  # a pattern may begin with a dash
         self._child = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
