@@ -82,6 +82,7 @@ class Search:
         os.set_blocking(self._out.fileno(), False)
         self._torn = b""
         self.whole = False  # whether all that was there has been looked at
+        self.restarts = 0  # how often the file turned out to be another one
         self.finished = False
 
     def poll(self) -> list[Match]:
@@ -89,10 +90,12 @@ class Search:
         ended = self._child.poll() is not None
         data = self._drain()
         *whole, self._torn = (self._torn + data).split(b"\n")
-        found = []
+        found: list[Match] = []
         for line in whole:
             value: dict[str, Any] = json.loads(line)
             self.whole = value.pop("whole", self.whole)
+            if value.pop("restarted", None):  # it is another file: what was found is not in it
+                found, self.restarts = [], self.restarts + 1
             if value:
                 found.append(Match(**{**value, "span": tuple(value["span"])}))
         self.finished = ended and len(data) < POLL_BYTES
@@ -127,6 +130,7 @@ def run_search(
     while True:
         update = follower.poll()
         if update.restarted:
+            print(json.dumps({"restarted": update.restarted}))
             number, back = 0, pages_back(path, 0)
         tell.matches(update.lines, None if newest else number)
         number += len(update.lines)

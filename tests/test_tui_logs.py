@@ -184,6 +184,27 @@ def test_a_filter_shows_only_what_matches_and_goes_on(log: Path) -> None:
         one.end()
 
 
+@pytest.mark.parametrize("how", ["truncated", "replaced", "rewritten longer"])
+def test_a_filter_forgets_a_log_that_is_another_one(how: str, log: Path) -> None:
+    log.write_text(numbered(0, 100))
+    one = Reading(log)
+    try:
+        one.until(lambda p: p.lines)
+        one.reader.search("7$", True)
+        one.until(lambda p: p.found == 10 and not p.searching)
+        new = log.parent / "new" if how == "replaced" else log
+        new.write_text(
+            "a new 7\nline 97 no more\n" + "x" * 2000 * (how == "rewritten longer") + "\n"
+        )
+        new.replace(log)
+        assert text(one.until(lambda p: p.found == 1 and p.lines)) == ["a new 7"]
+        with open(log, "a") as file:
+            file.write("another 7\n")
+        assert text(one.until(lambda p: p.found == 2)) == ["a new 7", "another 7"]
+    finally:
+        one.end()
+
+
 def test_a_filter_over_most_of_a_huge_log_shows_its_newest_lines_at_once(log: Path) -> None:
     log.write_text(numbered(0, 400_000))
     one = Reading(log)
