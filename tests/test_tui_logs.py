@@ -291,6 +291,41 @@ def test_logs_of_a_run_without_output_are_its_rows_and_that_is_said(console: Con
     assert json.loads(raw.stdout)["step"] == 800
 
 
+def torn_run(console: Console) -> Path:
+    """A run whose last words were cut off, after more matches than one search keeps."""
+    log = write_run(console.workspace / "runs" / "run", rows=4) / "output.log"
+    log.write_text(numbered(0, 600_000) + "fatal: killed in the middle of")
+    return log
+
+
+def test_logs_show_the_last_lines_that_match_of_a_huge_log(console: Console) -> None:
+    torn_run(console)
+    found = console.run("logs", "run", "--grep", "line", "-n", "2").stdout.splitlines()
+    assert found == ["line 599998", "line 599999"]
+    for words in (["--errors"], ["--grep", "fatal", "--follow"]):
+        assert console.run("logs", "run", *words).stdout == "fatal: killed in the middle of\n"
+
+
+def test_a_last_line_without_end_is_found(console: Console) -> None:
+    log = torn_run(console)
+    one = Reading(log)
+    try:
+        one.until(lambda p: p.lines)
+        one.reader.search("fatal|599999", False)
+        one.until(lambda p: p.found == 2 and not p.searching)
+        one.reader.next_match(1)
+        assert text(one.until(lambda p: len(p.lines) == 2))[0] == "line 599999"
+        one.reader.next_match(1)
+        assert text(one.until(lambda p: len(p.lines) == 1)) == ["fatal: killed in the middle of"]
+        one.reader.search("fatal", True)
+        one.until(lambda p: p.filtered and p.found == 1)
+        with open(log, "a") as file:
+            file.write(" it\n")
+        assert one.until(lambda p: text(p) == ["fatal: killed in the middle of it"]).found == 1
+    finally:
+        one.end()
+
+
 @pytest.mark.parametrize(
     "row",
     ["", "null", "[1]", '{"a": 1}', '{"step": "\x1b[2J"}', "[" * 9000, '{"step": 1e999}', "{"],

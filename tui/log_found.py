@@ -30,7 +30,7 @@ class Found:
         """Start anew; why that cannot be, or nothing. `rows`: of log.jsonl, as they read."""
         self.end()
         try:
-            self._search = Search(path, pattern, follow=only, newest=only, rows=rows)
+            self._search = Search(path, pattern, follow=only, newest=only, rows=rows, torn=True)
             self._wanted, self.only = (pattern, only), only
         except (OSError, SessionError) as error:
             return str(error)
@@ -54,9 +54,11 @@ class Found:
             before, found = self._search.restarts, self._search.poll()
             if self._search.restarts != before:
                 self.matches, self.count = [], 0
-            self.count += len(found)
-            if found:  # of a filter the newest come first
-                found = sorted([*self.matches, *found], key=attrgetter("offset"))
+            if found:  # of a filter the newest come first; a line without end may come again
+                known = {match.offset: match for match in self.matches}
+                self.count += len({match.offset for match in found} - known.keys())
+                known |= {match.offset: match for match in found}
+                found = sorted(known.values(), key=attrgetter("offset"))
                 self.matches = found[-MOST_MATCHES:]
 
     def jump(self, by: int, top: int | None) -> int | None:
