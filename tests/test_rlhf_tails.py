@@ -12,6 +12,7 @@ import pytest
 from conftest import TASK
 
 from rlhf.analysis import score_rows, scorefile, scores, tails
+from rlhf.analysis.scorefile import Row
 from rlhf.analysis.tail_figures import ENOUGH, HEAVY, NO_EVIDENCE, QUANTILES, figures
 from rlhf.data import load_prompts
 from rlhf.errors import DataError
@@ -214,6 +215,22 @@ def test_quantiles_are_numpys_also_of(words: str) -> None:
         expected = np.quantile(known, list(QUANTILES.values())).tolist()
     for found, wanted in zip(values_of(of_scores(known.tolist())).values(), expected, strict=True):
         assert found is None or not math.isfinite(wanted) or found == wanted
+
+
+@pytest.mark.parametrize("above", [960, 961, 1042])
+def test_an_interval_has_both_its_ends_at_any_size(above: int) -> None:
+    scores = [1.7e308] * above + [-1.7e308] * (2001 - above)
+    both = [tails.Source(name).take(tails_rows(scores)) for name in "ab"]
+    found = tails.tails(both, reference=True)
+    one = found["families"]["all"][1]
+    for figure in one["quantiles"].values():
+        assert figure["low"] <= figure["value"] <= figure["high"]
+    assert one["beside_reference"]["above_p99_5"]["value"] == 0
+    assert one["beside_reference"]["median_shift"] is None  # their IQR is more than a float
+
+
+def tails_rows(scores: list[float]) -> list[Row]:
+    return [Row(line, "all", score, None, None, {}) for line, score in enumerate(scores, 2)]
 
 
 def test_a_family_without_samples(tmp_path: Path) -> None:
