@@ -309,6 +309,30 @@ def test_bad_lines_of_a_csv(tmp_path: Path) -> None:
     assert (group.n, group.missing, list(group.scores)) == (3, 1, [1.0, 3.0])
 
 
+def test_a_quote_that_nothing_closes_is_told_with_what_it_swallows(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text('score,response\n1,pa\n2,"ba\n' + "3,pa\n" * 2000)
+    source = one_file(path)
+    (problem,) = source.problems
+    assert problem["line"] == 3 and "lines 3 to 2003 are lost" in problem["message"]
+    assert source.groups["all"].n == 1
+
+
+def test_a_csv_may_begin_with_empty_lines_and_end_with_none(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("\n\nscore,family\n1,dune\n2,dune")
+    assert list(one_file(path).groups["dune"].scores) == [1.0, 2.0]
+
+
+def test_a_prompt_may_be_called_0(tmp_path: Path) -> None:
+    rows = [{"id": i // 4, "prompt": "p", "score": float(i)} for i in range(40)]
+    assert tails.one(one_file(write_rows(tmp_path / "s.jsonl", rows)).groups["all"], None)[
+        "prompts"
+    ] == len({row["id"] for row in rows})
+    unnamed = [{"id": "", "prompt": "p", "score": 1.0}]
+    assert one_file(write_rows(tmp_path / "t.jsonl", unnamed)).groups["all"].unnamed == 0
+
+
 @pytest.mark.parametrize(
     ("written", "kind"),
     [
