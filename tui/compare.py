@@ -13,7 +13,7 @@ Differences = Sequence[tuple[str, Mapping[str, Any]]]
 def difference_lines(found: Differences, runs: Mapping[str, Run]) -> list[str]:
     """A heading of run names, then a line a setting that is not the same in all `runs`."""
     if len(runs) < 2:
-        return ["Mark other runs (space) to compare them with this one."]
+        return ["Settings are compared of two runs that have some (the reference has none)."]
     if not found:
         return ["They do not differ in any setting."]
     keys = list(found[0][1])

@@ -20,6 +20,7 @@ class Comparison:
     """Runs in the order they were named, and the settings that are not the same in all."""
 
     runs: list[Run]
+    configured: list[str]  # ids of those that have settings
     differing: Differences
 
     def document(self) -> dict[str, Any]:
@@ -31,13 +32,14 @@ def compared(place: Place, ids: Sequence[str]) -> Comparison:
     """The runs' facts and differences. The reference has no settings, so it has no say there."""
     listing = place.catalogue().scan()
     runs = {run["id"]: run for run in listing.runs}
-    configs = read_configs({key: listing.folders[key] for key in ids})
-    return Comparison([runs[key] for key in ids], differences(configs))
+    configs = read_configs({key: listing.folders[key] for key in ids}, place.task)
+    return Comparison([runs[key] for key in ids], list(configs), differences(configs))
 
 
 def comparison_lines(found: Comparison) -> Iterator[str]:
     """Two blocks: settings, figures; a column a run."""
-    yield from difference_lines(found.differing, {run["id"]: run for run in found.runs})
+    configured = {run["id"]: run for run in found.runs if run["id"] in found.configured}
+    yield from difference_lines(found.differing, configured)
     yield ""
     rows = [["figure", *(clean(run["name"])[:20] for run in found.runs)]]
     for key in FIGURES:
