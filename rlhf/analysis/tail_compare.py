@@ -31,7 +31,8 @@ def beside(
         low, middle, high, top = np.quantile(reference, [0.25, 0.5, 0.75, 0.995]).tolist()
         shift = (float(np.median(scores)) - middle) / (high - low) if high > low else math.nan
     between = (math.nan, math.nan)
-    if math.isfinite(shift) and max(len(scores), len(reference)) <= MOST_DRAWN:
+    drawable = trials > 1 and max(len(scores), len(reference)) <= MOST_DRAWN
+    if math.isfinite(shift) and drawable:  # one prompt drawn again and again never differs
         between = _shift_interval((scores, prompts), (reference, reference_prompts))
     known = len(reference) >= ENOUGH
     return {
