@@ -54,6 +54,21 @@ def test_compare_knows_a_run_that_never_began_and_one_file_by_one_name(console: 
         assert "do not differ" not in text and "the reference has none" in text
 
 
+def test_runs_of_one_name_are_told_apart(console: Console) -> None:
+    own = console.workspace / "runs"
+    for key, name in (("held", "held"), ("held-2", "held"), ("kl-s1", "kl-s1"), ("x", "")):
+        write_run(own / key, finished=False)
+        (own / key / "run.json").write_text(json.dumps({"name": name}))
+    first = {line.split()[0] for line in console.run("runs").stdout.splitlines() if line}
+    assert {"held", "held-2", "kl-s1", "x"} <= first
+    assert console.run("compare", "held", "held-2").stdout.split("figure")[1].split()[:2] == [
+        "held",
+        "held-2",
+    ]
+    found = document(console, "show", "held-2")
+    assert (found["id"], found["name"]) == ("held-2", "held")
+
+
 @pytest.mark.parametrize("words", [["show", "kl"], ["show", "nope"], ["compare", "kl002", "x"]])
 def test_an_unclear_name_is_a_usage_error(console: Console, words: list[str]) -> None:
     result = console.run(*words, "--json")

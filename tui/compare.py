@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .fields import Run
-from .render import clean, fit, mix
+from .render import called, clean, fit, mix
 from .table import layout
 
 Differences = Sequence[tuple[str, Mapping[str, Any]]]
@@ -17,7 +17,7 @@ def difference_lines(found: Differences, runs: Mapping[str, Run]) -> list[str]:
     if not found:
         return ["They do not differ in any setting."]
     keys = list(found[0][1])
-    names = [fit(clean(runs[key]["name"]) if key in runs else key, 20) for key in keys]
+    names = [fit(called(runs[key]) if key in runs else key, 20) for key in keys]
     rows = [["setting", *names]]
     rows += [[setting, *(shown(values[key]) for key in keys)] for setting, values in found]
     return layout(rows, None)

@@ -8,7 +8,7 @@ from .compare import Differences, difference_lines
 from .fields import FIELDS, Run
 from .place import Place
 from .pollers import read_configs
-from .render import clean, with_error
+from .render import called, fit, with_error
 from .state import differences
 from .table import layout, to_csv
 
@@ -41,7 +41,7 @@ def comparison_lines(found: Comparison) -> Iterator[str]:
     configured = {run["id"]: run for run in found.runs if run["id"] in found.configured}
     yield from difference_lines(found.differing, configured)
     yield ""
-    rows = [["figure", *(clean(run["name"])[:20] for run in found.runs)]]
+    rows = [["figure", *(fit(called(run), 20) for run in found.runs)]]
     for key in FIGURES:
         field = FIELDS[key]
         errors = [field.error(run) if field.error else None for run in found.runs]
