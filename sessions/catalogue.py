@@ -153,7 +153,7 @@ class Catalogue:
         found = self.evaluations.stored(folder)
         if found is not None:
             attach(run, found)
-        return Entry(stamps, run, recipe(folder), problems)
+        return Entry(stamps, run, recipe(folder, self.task.root), problems)
 
 
 def find(listing: Listing, run: str) -> str:

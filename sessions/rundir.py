@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rlhf.config import DEFAULTS
+from rlhf.config import DEFAULTS, TASK_PREFIX
 from rlhf.runlog import CONFIG_NAME, DONE_NAME, LOG_NAME, finite_or_null
 
 from .evidence import judge
@@ -64,7 +64,7 @@ def read_run(folder: Path, source: str, families: list[str], problems: list[Prob
     }
 
 
-def recipe(folder: Path) -> str | None:
+def recipe(folder: Path, task: Path) -> str | None:
     """A digest of a run's settings but for the seed: runs that share it are seeds of one.
 
     None for a replay: it is its original once more, not another seed.
@@ -72,14 +72,33 @@ def recipe(folder: Path) -> str | None:
     config = read_object(folder / CONFIG_NAME, [])
     if config is None or (read_object(folder / RUN_RECORD, []) or {}).get("replay_of"):
         return None
-    rest = {**DEFAULTS, **{key: value for key, value in config.items() if value is not None}}
+    given = {key: value for key, value in config.items() if value is not None}
+    rest = _placed({**DEFAULTS, **given}, task)
     rest.pop("seed", None)
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def settings(folder: Path) -> dict[str, Any] | None:
-    """The settings of a run, of one that has not begun those on record; None if it has none."""
-    return read_object(folder / CONFIG_NAME, []) or _planned(read_object(folder / RUN_RECORD, []))
+def settings(folder: Path, task: Path | None = None) -> dict[str, Any] | None:
+    """The settings of a run, of one that has not begun those on record; None if it has none.
+
+    With `task`, paths under /task are those in it: one file has one name.
+    """
+    planned = _planned(read_object(folder / RUN_RECORD, []))
+    config = read_object(folder / CONFIG_NAME, []) or planned
+    return config if config is None or task is None else _placed(config, task)
+
+
+def _placed(config: Mapping[str, Any], task: Path) -> dict[str, Any]:
+    """Settings whose paths under /task are moved to the folder `task`."""
+    root = str(task.absolute())
+
+    def moved(value: Any) -> Any:
+        inside = isinstance(value, str) and f"{value}/".startswith(root + "/")
+        if inside or not isinstance(value, str) or not f"{value}/".startswith(TASK_PREFIX + "/"):
+            return value
+        return root + value.removeprefix(TASK_PREFIX)
+
+    return {key: moved(value) for key, value in config.items()}
 
 
 def _planned(record: Run | None) -> dict[str, Any] | None:

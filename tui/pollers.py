@@ -129,22 +129,8 @@ def read_configs(
     """
     from sessions.rundir import settings
 
-    read = {key: settings(folder) for key, folder in folders.items()}
-    found = {key: config for key, config in read.items() if config is not None}
-    if task is None:
-        return found
-    root = str(task.absolute())
-    return {key: {k: _placed(v, root) for k, v in one.items()} for key, one in found.items()}
-
-
-def _placed(value: Any, task: str) -> Any:
-    """A setting; if it is a path that starts with /task, moved to the folder `task`."""
-    from rlhf.config import TASK_PREFIX
-
-    inside = isinstance(value, str) and (value == task or value.startswith(task + "/"))
-    if inside or not isinstance(value, str) or not f"{value}/".startswith(TASK_PREFIX + "/"):
-        return value
-    return task + value.removeprefix(TASK_PREFIX)
+    read = {key: settings(folder, task) for key, folder in folders.items()}
+    return {key: config for key, config in read.items() if config is not None}
 
 
 def write_text(path: Path, text: str) -> str:

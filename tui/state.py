@@ -169,13 +169,16 @@ class State:
         return self._singles
 
     def _grouped(self) -> list[Row]:
-        groups: dict[str, list[Run]] = {}
+        groups: dict[str, dict[Any, Run]] = {}  # of a recipe, by seed
         for key, run in self.runs.items():
-            if key in self._held:
-                groups.setdefault(self.recipes.get(key) or key, []).append(run)
-        return [
-            Row(f"seeds:{key}" if len(g) > 1 else g[0]["id"], tuple(g)) for key, g in groups.items()
-        ]
+            if key not in self._held:
+                continue
+            group = groups.setdefault(self.recipes.get(key) or key, {})
+            if run["seed"] in group:  # the same once more is no other seed
+                group = groups.setdefault(f"again:{key}", {})
+            group[run["seed"]] = run
+        rows = ((key, tuple(group.values())) for key, group in groups.items())
+        return [Row(f"seeds:{key}" if len(g) > 1 else g[0]["id"], g) for key, g in rows]
 
     def _ordered(self, rows: list[Row]) -> list[Row]:
         if self.sort is None:
