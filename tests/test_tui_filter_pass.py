@@ -2,6 +2,7 @@
 
 import signal
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -84,6 +85,21 @@ def test_a_rule_that_takes_too_long_is_removed_and_that_is_noted() -> None:
 def test_a_fast_pattern_holds_for_what_it_holds_for() -> None:
     runs = [run_called(f"kl{n:04d}-" + "a" * 500, str(n)) for n in range(2000)]
     assert len(passing(compile_filter(r'name~"^kl.*7-a+$"'), runs)) == 200
+
+
+@pytest.mark.parametrize("pattern", ["^a", SLOW["stars in a row"]])
+def test_a_timer_and_a_handler_that_stood_before_stand_afterwards(pattern: str) -> None:
+    runs = [run_called("a" * 10_000, str(n)) for n in range(200)]
+    before = signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 50.0)
+    try:
+        with suppress(FilterError):
+            passing(compile_filter(f'name~"{pattern}"'), runs, 0.05)
+        assert signal.getsignal(signal.SIGVTALRM) == signal.SIG_IGN
+        assert 40 < signal.getitimer(signal.ITIMER_VIRTUAL)[0] < 51  # in ticks
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def test_the_command_names_a_slow_pattern(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,17 +23,23 @@ def _limited(seconds: float) -> Iterator[None]:
     """End the block by an error when it has used so much processor time; `re` lets signals in.
 
     Only the main thread gets signals: elsewhere nothing is limited, and nothing waits for it.
+    A timer that runs already goes on afterwards, with what is left of it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = signal.signal(signal.SIGVTALRM, _stop)
+    outer, every = signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    left = 0.0
     try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-        yield
+        try:
+            yield
+        finally:
+            left, _ = signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        if outer:
+            signal.setitimer(signal.ITIMER_VIRTUAL, max(outer - seconds + left, 1e-6), every)
 
 
 def _stop(number: int, frame: Any) -> None:
