@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from synthetic import Console, row, write_run
+from synthetic import Console, open_terminal, row, write_run
 from textual.events import Key
 from textual.pilot import Pilot
 
@@ -28,6 +29,21 @@ def screen_text(app: ConsoleApp) -> str:
     width, height = app.size
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+def test_a_pipe_in_a_run_s_place_keeps_nobody_waiting(console: Console) -> None:
+    for name in ("log.jsonl", "output.log"):
+        folder = write_run(console.workspace / "runs" / f"with {name}")
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+    done = console.run("runs", "--json")
+    assert done.returncode == 0 and "with output.log" in done.stdout
+    with open_terminal(console, 80, 24) as terminal:
+        terminal.sees("with log.jsonl")
+        terminal.press("/", "with", "enter", "down", "enter", "4")
+        terminal.settle()
+        terminal.press("\x11")
+        assert terminal.wait(10) == 0
 
 
 async def ready(app: ConsoleApp, pilot: Pilot) -> None:
