@@ -61,6 +61,8 @@ def _short(error: BaseException) -> str:
 def last_rows(path: Path, count: int = RECENT_ROWS) -> list[dict[str, Any]]:
     """The last rows of a log, at most `count`, of its last 64 KiB; without a torn last line."""
     try:
+        if not path.is_file():  # a pipe would be waited for
+            return []
         with open(path, "rb") as file:
             size = file.seek(0, 2)
             start = max(0, size - TAIL_BYTES)

@@ -1,11 +1,20 @@
 """What keys do is never cut off: at 80 columns the form's notes and every pane's hint are whole."""
 
+from typing import cast
+
 import pytest
+from rich.text import Text
+from synthetic import Console
+from test_tui_hostile import app_over, ready, screen_text
+from textual.widgets import Input
 
 from tui.bars import status_line
 from tui.launch_form import MEANINGS
+from tui.screens.decide import DecideScreen
+from tui.screens.dialogs import Confirm, Reader
 from tui.screens.jobs import EMPTY
 from tui.screens.launch import HINT
+from tui.screens.pane import Shell
 
 NOTE = 39  # cells of a note in the form at 80 columns
 
@@ -30,3 +39,31 @@ def test_help_is_always_there(said: str, status: str, room: int) -> None:
 
 def test_what_is_said_leaves_the_status_where_both_have_room() -> None:
     assert "1/6" in status_line("measuring reference (1/7)", "1/6", 80).plain
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 10), (20, 5)])
+async def test_a_dialog_says_what_its_keys_do_however_much_it_has_to_tell(
+    console: Console, size: tuple[int, int]
+) -> None:
+    app = app_over(console)
+    lines = [f"run {n}: what would be lost, in more words than one line has" for n in range(40)]
+    async with app.run_test(size=size) as pilot:
+        await ready(app, pilot)
+        app.push_screen(Confirm("throw away?", lines))
+        await pilot.pause()
+        assert "y does it" in screen_text(app)
+        await pilot.press("escape")
+        app.push_screen(Reader("keys", Text("\n".join(lines))))
+        await pilot.pause()
+        assert "esc closes" in screen_text(app)
+        await pilot.press("escape")
+        decide = DecideScreen("kl002-s1500", "kl002-s1500", cast(Shell, app))
+        app.push_screen(decide)
+        await pilot.pause()
+        assert "s ship" in screen_text(app)
+        line = decide.query_one(Input)
+        line.display = True
+        line.value = "because"
+        decide.query_one("#evidence").update("\n".join(lines))  # type: ignore[attr-defined]
+        await pilot.pause(0.1)
+        assert "because" in screen_text(app)

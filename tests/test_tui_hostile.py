@@ -1,16 +1,32 @@
 """What the dashboard must withstand: hostile data and sizes, in every pane and dialog."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from piloting import SIZES, app_over, curves_of, ready, screen_text, type_keys, until
-from synthetic import Console, row, write_run
+from synthetic import Console, open_terminal, row, write_run
 from textual.pilot import Pilot
 
 from tui.app import ConsoleApp
+
+
+def test_a_pipe_in_a_run_s_place_keeps_nobody_waiting(console: Console) -> None:
+    for name in ("log.jsonl", "output.log"):
+        folder = write_run(console.workspace / "runs" / f"with {name}")
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+    done = console.run("runs", "--json")
+    assert done.returncode == 0 and "with output.log" in done.stdout
+    with open_terminal(console, 80, 24) as terminal:
+        terminal.sees("with log.jsonl")
+        terminal.press("/", "with", "enter", "down", "enter", "4")
+        terminal.settle()
+        terminal.press("\x11")
+        assert terminal.wait(10) == 0
 
 
 async def walk(app: ConsoleApp, pilot: Pilot, key: str) -> None:

@@ -144,6 +144,12 @@ async def test_read_only_samples_nothing(scored: Console) -> None:
     assert not sampled(scored)
 
 
+def test_the_command_samples_nothing_under_read_only(scored: Console) -> None:
+    done = scored.run("--read-only", "samples", "kl002-s1500")
+    assert done.returncode == 2 and "--read-only measures nothing" in done.stderr
+    assert not (scored.place / "score-calls").exists()
+
+
 def test_pane_3_opens_the_samples_of_the_open_run(scored: Console) -> None:
     with open_terminal(scored, 80, 24) as terminal:
         terminal.sees(RUN)

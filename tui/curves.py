@@ -69,6 +69,8 @@ class Follower:
         return self._curve()
 
     def _read(self, size: int) -> None:
+        if size <= self._offset:  # nor is a pipe opened, which would be waited for
+            return
         with open(self._path, "rb") as file:
             file.seek(self._offset)
             while self._offset < size:

@@ -71,9 +71,9 @@ def _path(folder: Path, query: LogQuery) -> Path:
     metrics, output = folder / LOG_NAME, folder / OUTPUT_LOG
     if not query.metrics and (query.follow or _holds(output)):
         return output
-    if not query.metrics and output.exists() and not _holds(metrics):
+    if not query.metrics and output.is_file() and not _holds(metrics):
         return output
-    if not metrics.exists() and not query.follow:
+    if not metrics.is_file() and not query.follow:
         raise CommandError(Exit.NO, f"{folder.name} has written nothing yet", metrics)
     if not query.metrics:
         narrate(f"{folder.name} wrote no output: these are the rows of {LOG_NAME}")

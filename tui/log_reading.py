@@ -4,7 +4,9 @@ A place is the byte offset of a line's start, so any part of a log of any size i
 line numbers come when the index has grown there. Searching is a child's work (sessions).
 """
 
+import errno
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -159,6 +161,8 @@ class LogReader:
         """The file's size; begins anew with a file that was replaced. Raises OSError."""
         assert self._path is not None
         found = os.stat(self._path)
+        if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+            raise OSError(errno.EINVAL, "it is no file")
         before, now = self._mark, (found.st_dev, found.st_ino, found.st_size)
         if before != (0, 0, 0) and (before[:2] != now[:2] or now[2] < before[2]):
             self._notice = "the log was " + ("truncated" if before[:2] == now[:2] else "replaced")

@@ -16,6 +16,11 @@ SHORT = 16  # lines below which captions give way to rows
 class PanedApp(App[int]):
     """Shows one of the panes, on the screen that is under all others."""
 
+    VERTICAL_BREAKPOINTS = [
+        (0, "flat"),
+        (8, "low"),
+        (12, "tall"),
+    ]  # lines of the window from which on a screen has that class: dialogs keep their keys in view
     state: State
     look: str
     current = PANES[0].name

@@ -26,7 +26,11 @@ def report(
     with acting(place, changes=False) as workspace:
         found = find(place, run)
         made = Samples(place.checked_task(), workspace, keep=not place.read_only)
-        if made.lacking(found.folder):
+        lacking = made.lacking(found.folder)
+        if lacking and place.read_only:
+            message = f"{found.id}: no scores yet, and --read-only measures nothing"
+            raise CommandError(Exit.USAGE, message)
+        if lacking:
             narrate(f"sampling {found.id} and the reference where they have no scores yet")
         try:
             document = made.document(found.folder, Counts(*counts), lambda done, total: None)

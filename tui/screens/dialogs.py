@@ -209,6 +209,10 @@ class Confirm(ModalScreen[bool | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "dismiss(True)", "Yes", show=False),
         Binding("n,escape,enter,q", "dismiss(False)", "No", show=False),
+        Binding("down,j", "roll(1)", "Down", show=False),
+        Binding("up,k", "roll(-1)", "Up", show=False),
+        Binding("pagedown", "roll(10)", "Page down", show=False),
+        Binding("pageup", "roll(-10)", "Page up", show=False),
     ]
 
     def __init__(
@@ -235,6 +239,11 @@ class Confirm(ModalScreen[bool | None]):
         """Question, what it means for each, how to answer."""
         with Vertical(classes="box"):
             yield Static(clean(self._question), classes="box-title", markup=False)
-            yield Static("\n".join(clean(line) for line in self._said), markup=False)
-            yield Static("", id="losses", markup=False)
+            with VerticalScroll(can_focus=False):
+                yield Static("\n".join(clean(line) for line in self._said), markup=False)
+                yield Static("", id="losses", markup=False)
             yield Static("y does it, esc does not", classes="box-hint", markup=False)
+
+    def action_roll(self, by: int) -> None:
+        """Scroll what would be lost by lines."""
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
