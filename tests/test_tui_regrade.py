@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from shipped_console import TASK, dashboard, supervised
 from terminal import Terminal
-from test_tui_judge import TASK, dashboard, supervised
 from toy_lab import eventually
 
 from grader.solutions.stories import face_value

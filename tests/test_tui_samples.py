@@ -11,8 +11,8 @@ import pytest
 import toy_scores
 from piloting import SIZES, app_over, ready, screen_text, type_keys, until
 from synthetic import Console, open_terminal
-from test_tui_tails import gone, sampled, scored
 from textual.pilot import Pilot
+from toy_scores import gone, sampled
 
 from sessions.errors import SessionError
 from sessions.inputs import hash_inputs
@@ -24,8 +24,6 @@ from tui.messages import SamplesFound
 from tui.samples_view import family_lines, over, probe_lines, response_text, tokens_line
 from tui.screens.probe import ProbeScreen
 from tui.screens.samples import SamplesScreen
-
-__all__ = ["scored"]  # a fixture
 
 EVIL = "\x1b]0;owned\x07\x1b[2J[/bold]\u202e" + "w" * 300
 RUN = "kl002-s1500"
