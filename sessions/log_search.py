@@ -87,6 +87,11 @@ class Search:
         self.whole = False  # whether all that was there has been looked at
         self.finished = False
 
+    @property
+    def failed(self) -> bool:
+        """Whether its child ended before its time: there may be more than was found."""
+        return self.finished and self._child.returncode != 0
+
     def poll(self) -> list[Match]:
         """The matches found since the last call."""
         ended = self._child.poll() is not None

@@ -140,6 +140,8 @@ def _matching(path: Path, query: LogQuery, rows: bool) -> Iterator[tuple[int, st
                 yield from kept
                 kept.clear()
             time.sleep(POLL_S / 2)
+        if search.failed:
+            raise CommandError(Exit.UNABLE, "the search of the log failed", path)
     finally:
         search.cancel()
     yield from sorted(kept)[-query.lines :] if query.lines else []
