@@ -352,6 +352,21 @@ async def test_a_child_that_starts_after_the_box_was_closed_is_ended(
         await until(pilot, lambda: children and gone(children[0]))
 
 
+async def test_the_box_takes_its_child_along_when_the_dashboard_ends(
+    console: Console, children: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, real = threading.Event(), Probe.close
+    monkeypatch.setattr(Probe, "close", lambda self: (real(self), closed.set()))
+    mode(console, "slow")
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await app.push_screen(ProbeScreen(app.pane.shell, PROMPT, RESPONSE))
+        await until(pilot, lambda: children and app.screen._probe)  # type: ignore[attr-defined]
+        monkeypatch.setattr(app, "work", lambda group, work: None)  # it begins no other worker
+    assert closed.wait(30) and gone(children[0])
+
+
 async def test_a_reward_model_that_cannot_be_loaded_is_told(
     console: Console, children: list[int]
 ) -> None:
