@@ -61,6 +61,7 @@ def compare(folder: Path) -> None:
 @click.option("--follow", is_flag=True)
 @click.option("--newest", is_flag=True)
 @click.option("--rows", is_flag=True)
+@click.option("--torn", is_flag=True)
 def search(path: Path, pattern: str, **how: bool) -> None:
     """Print the lines of a log that match."""
     from . import log_search

@@ -1,7 +1,9 @@
 """sha256 of files, and the keys under which is kept what was measured from them."""
 
+import errno
 import hashlib
 import json
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,9 +24,12 @@ class FileHashes:
         self._changed = False
 
     def of(self, path: Path) -> str:
-        """Hex sha256 of the file's content. Raises OSError."""
-        stat = path.stat()
-        stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+        """Hex sha256 of the file's content. Raises OSError; a pipe or device would never end."""
+        found = path.stat()
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+            why = "it is a pipe or a device: write it to a file first"
+            raise OSError(errno.EINVAL, why, str(path))
+        stamp = [found.st_size, found.st_mtime_ns, found.st_ino]
         known = self._known.get(str(path))
         if isinstance(known, list) and known[:3] == stamp and len(known) == 4:
             return str(known[3])

@@ -17,12 +17,13 @@ from typing import Any
 
 from .errors import UsageError
 from .log_follow import Follower
-from .log_pages import Line, pages_back, whole_end
+from .log_pages import Line, pages_back, torn_line, whole_end
 from .log_text import row_text
 from .supervise import python_environment
 
 LIMIT = 10_000  # matches after which a search ends
 POLL_S = 0.1
+QUIET_S = 1.0  # after which a line without end is taken for one that gets none
 POLL_BYTES = 1 << 18  # taken from the child by one poll: the pipe holds back one that finds more
 
 
@@ -52,7 +53,8 @@ class Search:
     """One search in progress. `poll` never blocks; `cancel` ends it, whatever it is doing.
 
     With `newest` it goes back from the log's end, page by page, and takes what comes meanwhile.
-    With `rows` the lines are rows of log.jsonl, and searched as they read.
+    With `rows` the lines are rows of log.jsonl, and searched as they read. With `torn` a last
+    line without end is a line too; followed, once nothing was added to it for a second.
     """
 
     def __init__(
@@ -63,14 +65,12 @@ class Search:
         follow: bool = False,
         newest: bool = False,
         rows: bool = False,
+        torn: bool = False,
     ) -> None:
-        words = [sys.executable, "-P", "-m", "sessions", "search", str(path), checked(pattern)]
-        words += (
-            ["--invert"] * invert
-            + ["--follow"] * follow
-            + ["--newest"] * newest
-            + ["--rows"] * rows
-        )
+        how = {"invert": invert, "follow": follow, "newest": newest, "rows": rows, "torn": torn}
+        words = [sys.executable, "-P", "-m", "sessions", "search"]
+        words += [f"--{name}" for name, wanted in how.items() if wanted]
+        words += ["--", str(path), checked(pattern)]  # a pattern may begin with a dash
         self._child = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
@@ -85,6 +85,7 @@ class Search:
         os.set_blocking(self._out.fileno(), False)
         self._torn = b""
         self.whole = False  # whether all that was there has been looked at
+        self.restarts = 0  # how often the file turned out to be another one
         self.finished = False
 
     @property
@@ -97,10 +98,12 @@ class Search:
         ended = self._child.poll() is not None
         data = self._drain()
         *whole, self._torn = (self._torn + data).split(b"\n")
-        found = []
+        found: list[Match] = []
         for line in whole:
             value: dict[str, Any] = json.loads(line)
             self.whole = value.pop("whole", self.whole)
+            if value.pop("restarted", None):  # it is another file: what was found is not in it
+                found, self.restarts = [], self.restarts + 1
             if value:
                 found.append(Match(**{**value, "span": tuple(value["span"])}))
         self.finished = ended and len(data) < POLL_BYTES
@@ -125,29 +128,58 @@ class Search:
 
 
 def run_search(
-    path: Path, pattern: str, invert: bool, follow: bool, newest: bool, rows: bool
+    path: Path, pattern: str, invert: bool, follow: bool, newest: bool, rows: bool, torn: bool
 ) -> None:
     """The child's part: print matches as JSON lines; end with the file, or with the parent."""
     _end_with(os.getppid())
     end = whole_end(path) if newest else 0
     most = None if follow else LIMIT
     tell = _Teller(re.compile(pattern), invert, row_text if rows else str, most)
+    tail = _Tail(path) if torn else None
     back, follower, number = pages_back(path, end), Follower(path, end), 0
+    if tail and newest and not follow:
+        tell.matches(tail.settled(0), None)
     while True:
         update = follower.poll()
         if update.restarted:
+            print(json.dumps({"restarted": update.restarted}))
             number, back = 0, pages_back(path, 0)
         tell.matches(update.lines, None if newest else number)
         number += len(update.lines)
         before = next(back, []) if tell.found < LIMIT else []
         tell.matches(before[::-1], None)
         if not update.more and not before:
+            if tail:
+                tell.matches(tail.settled(QUIET_S * follow), None if newest else number)
             print(json.dumps({"whole": True}), flush=True)
             if not follow:
                 return
             time.sleep(POLL_S)
         if tell.found == most:
             return
+
+
+class _Tail:
+    """The last line of a log while it has no end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: Line | None = None
+        self._since = 0.0
+        self._told: Line | None = None
+
+    def settled(self, seconds: float) -> list[Line]:
+        """The line, once: if there is one, and it has been the same for so long."""
+        try:
+            line = torn_line(self._path)
+        except OSError:
+            line = None
+        if line != self._seen:
+            self._seen, self._since = line, time.monotonic()
+        if line is None or line == self._told or time.monotonic() - self._since < seconds:
+            return []
+        self._told = line
+        return [line]
 
 
 class _Teller:

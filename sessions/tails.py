@@ -21,7 +21,7 @@ from .scores import ScoreFiles
 from .task import Task
 
 FORMAT = 1
-MADE_BY = 2  # goes up when the same files would give another document
+MADE_BY = 3  # goes up when the same files would give another document
 REFERENCE = "reference"
 MOST = 9  # score files on one axis, the reference included
 

@@ -12,6 +12,7 @@ import pytest
 from conftest import TASK
 
 from rlhf.analysis import score_rows, scorefile, scores, tails
+from rlhf.analysis.scorefile import Row
 from rlhf.analysis.tail_figures import ENOUGH, HEAVY, NO_EVIDENCE, QUANTILES, figures
 from rlhf.data import load_prompts
 from rlhf.errors import DataError
@@ -216,6 +217,22 @@ def test_quantiles_are_numpys_also_of(words: str) -> None:
         assert found is None or not math.isfinite(wanted) or found == wanted
 
 
+@pytest.mark.parametrize("above", [960, 961, 1042])
+def test_an_interval_has_both_its_ends_at_any_size(above: int) -> None:
+    scores = [1.7e308] * above + [-1.7e308] * (2001 - above)
+    both = [tails.Source(name).take(tails_rows(scores)) for name in "ab"]
+    found = tails.tails(both, reference=True)
+    one = found["families"]["all"][1]
+    for figure in one["quantiles"].values():
+        assert figure["low"] <= figure["value"] <= figure["high"]
+    assert one["beside_reference"]["above_p99_5"]["value"] == 0
+    assert one["beside_reference"]["median_shift"] is None  # their IQR is more than a float
+
+
+def tails_rows(scores: list[float]) -> list[Row]:
+    return [Row(line, "all", score, None, None, {}) for line, score in enumerate(scores, 2)]
+
+
 def test_a_family_without_samples(tmp_path: Path) -> None:
     both = [{"family": f, "score": 1.0 * i} for f in ("dune", "ember") for i in range(10)]
     reference = one_file(write_rows(tmp_path / "a.jsonl", both))
@@ -290,6 +307,30 @@ def test_bad_lines_of_a_csv(tmp_path: Path) -> None:
     assert [problem["line"] for problem in source.problems] == [3, 4]
     group = source.groups["dune"]
     assert (group.n, group.missing, list(group.scores)) == (3, 1, [1.0, 3.0])
+
+
+def test_a_quote_that_nothing_closes_is_told_with_what_it_swallows(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text('score,response\n1,pa\n2,"ba\n' + "3,pa\n" * 2000)
+    source = one_file(path)
+    (problem,) = source.problems
+    assert problem["line"] == 3 and "lines 3 to 2003 are lost" in problem["message"]
+    assert source.groups["all"].n == 1
+
+
+def test_a_csv_may_begin_with_empty_lines_and_end_with_none(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("\n\nscore,family\n1,dune\n2,dune")
+    assert list(one_file(path).groups["dune"].scores) == [1.0, 2.0]
+
+
+def test_a_prompt_may_be_called_0(tmp_path: Path) -> None:
+    rows = [{"id": i // 4, "prompt": "p", "score": float(i)} for i in range(40)]
+    assert tails.one(one_file(write_rows(tmp_path / "s.jsonl", rows)).groups["all"], None)[
+        "prompts"
+    ] == len({row["id"] for row in rows})
+    unnamed = [{"id": "", "prompt": "p", "score": 1.0}]
+    assert one_file(write_rows(tmp_path / "t.jsonl", unnamed)).groups["all"].unnamed == 0
 
 
 @pytest.mark.parametrize(

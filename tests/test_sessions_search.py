@@ -39,6 +39,13 @@ def test_search_finds_lines_in_a_child(tmp_path: Path) -> None:
     search.cancel()
 
 
+@pytest.mark.parametrize("pattern", ["-1", "--help", "--invert", "-", "--"])
+def test_a_pattern_may_begin_with_a_dash(tmp_path: Path, pattern: str) -> None:
+    path = tmp_path / "log"
+    path.write_text(f"loss {pattern}.5\nfine\n")
+    assert collect(Search(path, pattern)) == [f"loss {pattern}.5"]
+
+
 def test_search_follows(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("one nan\n")

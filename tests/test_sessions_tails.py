@@ -230,6 +230,17 @@ def test_a_file_from_elsewhere_that_cannot_be_used(
         bench.tails().document([Source("scores.csv", path)], False)
 
 
+@pytest.mark.parametrize("what", ["pipe", "/dev/zero"])
+def test_a_pipe_or_device_is_refused_and_not_waited_for(
+    bench: Bench, tmp_path: Path, what: str
+) -> None:
+    path = Path(what) if what != "pipe" else tmp_path / what
+    if what == "pipe":
+        os.mkfifo(path)
+    with pytest.raises(InputError, match=f"cannot read {path}: it is a pipe or a device"):
+        bench.tails().document([Source("x", path)], False)
+
+
 def test_too_many_files_for_one_axis(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="too many for one axis"):
         bench.tails().document([Source(str(i), tmp_path) for i in range(MOST + 1)], False)

@@ -178,6 +178,27 @@ def test_a_filter_shows_only_what_matches_and_goes_on(log: Path) -> None:
         one.end()
 
 
+@pytest.mark.parametrize("how", ["truncated", "replaced", "rewritten longer"])
+def test_a_filter_forgets_a_log_that_is_another_one(how: str, log: Path) -> None:
+    log.write_text(numbered(0, 100))
+    one = Reading(log)
+    try:
+        one.until(lambda p: p.lines)
+        one.reader.search("7$", True)
+        one.until(lambda p: p.found == 10 and not p.searching)
+        new = log.parent / "new" if how == "replaced" else log
+        new.write_text(
+            "a new 7\nline 97 no more\n" + "x" * 2000 * (how == "rewritten longer") + "\n"
+        )
+        new.replace(log)
+        assert text(one.until(lambda p: p.found == 1 and p.lines)) == ["a new 7"]
+        with open(log, "a") as file:
+            file.write("another 7\n")
+        assert text(one.until(lambda p: p.found == 2)) == ["a new 7", "another 7"]
+    finally:
+        one.end()
+
+
 def test_a_filter_over_most_of_a_huge_log_shows_its_newest_lines_at_once(log: Path) -> None:
     log.write_text(numbered(0, 400_000))
     one = Reading(log)
@@ -300,6 +321,41 @@ def test_the_last_lines_that_match_are_the_last_of_very_many(console: Console) -
     found = console.run("logs", "run", "--grep", "line", "-n", "2")
     assert found.stdout.splitlines() == ["line 29998", "line 29999"]
     assert console.run("logs", "run", "--grep", "line", "-n", "0").stdout == ""
+
+
+def torn_run(console: Console) -> Path:
+    """A run whose last words were cut off, after more matches than one search keeps."""
+    log = write_run(console.workspace / "runs" / "run", rows=4) / "output.log"
+    log.write_text(numbered(0, 600_000) + "fatal: killed in the middle of")
+    return log
+
+
+def test_logs_show_the_last_lines_that_match_of_a_huge_log(console: Console) -> None:
+    torn_run(console)
+    found = console.run("logs", "run", "--grep", "line", "-n", "2").stdout.splitlines()
+    assert found == ["line 599998", "line 599999"]
+    for words in (["--errors"], ["--grep", "fatal", "--follow"]):
+        assert console.run("logs", "run", *words).stdout == "fatal: killed in the middle of\n"
+
+
+def test_a_last_line_without_end_is_found(console: Console) -> None:
+    log = torn_run(console)
+    one = Reading(log)
+    try:
+        one.until(lambda p: p.lines)
+        one.reader.search("fatal|599999", False)
+        one.until(lambda p: p.found == 2 and not p.searching)
+        one.reader.next_match(1)
+        assert text(one.until(lambda p: len(p.lines) == 2))[0] == "line 599999"
+        one.reader.next_match(1)
+        assert text(one.until(lambda p: len(p.lines) == 1)) == ["fatal: killed in the middle of"]
+        one.reader.search("fatal", True)
+        one.until(lambda p: p.filtered and p.found == 1)
+        with open(log, "a") as file:
+            file.write(" it\n")
+        assert one.until(lambda p: text(p) == ["fatal: killed in the middle of it"]).found == 1
+    finally:
+        one.end()
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,14 @@ RUN = "kl002-s1500"
 # -- the command -----------------------------------------------------------------------------
 
 
+def test_intervals_wider_than_a_float_are_written_out(console: Console) -> None:
+    file = console.place / "huge.csv"
+    file.write_text("score\n" + "1.7e308\n" * 1000 + "-1.7e308\n" * 1001)
+    done = console.run("tails", "--alone", "--file", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "-2e+308 [-2e+308, 2e+308]" in done.stdout and "inf" not in done.stdout
+
+
 def test_tails_of_a_run_beside_the_reference(scored: Console) -> None:
     done = scored.run("tails", RUN, "--json")
     assert done.returncode == 0, done.stderr

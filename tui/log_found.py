@@ -15,6 +15,7 @@ class Found:
 
     def __init__(self) -> None:
         self._search: Search | None = None
+        self._wanted: tuple[str, bool] | None = None  # a pattern, and whether only it is shown
         self.matches: list[Match] = []
         self.count = 0
         self.only = False
@@ -34,25 +35,35 @@ class Found:
         """Start anew; why that cannot be, or nothing. `rows`: of log.jsonl, as they read."""
         self.end()
         try:
-            self._search = Search(path, pattern, follow=only, newest=only, rows=rows)
-            self.only = only
+            self._search = Search(path, pattern, follow=only, newest=only, rows=rows, torn=True)
+            self._wanted, self.only = (pattern, only), only
         except (OSError, SessionError) as error:
             return str(error)
         return ""
+
+    def again(self, path: Path, rows: bool) -> None:
+        """Look for the same in a file that is another one now; what was found in the old goes."""
+        if self._wanted is not None:
+            self.begin(path, rows, *self._wanted)
 
     def end(self) -> None:
         """End the child, whatever it is doing; its matches go."""
         if self._search is not None:
             self._search.cancel()
-        self._search, self.matches, self.only, self.count = None, [], False, 0
+        self._search, self._wanted = None, None
+        self.matches, self.only, self.count = [], False, 0
 
     def gather(self) -> None:
         """Take what was found since the last call."""
         if self._search is not None and not self._search.finished:
-            found = self._search.poll()
-            self.count += len(found)
-            if found:  # of a filter the newest come first
-                found = sorted([*self.matches, *found], key=attrgetter("offset"))
+            before, found = self._search.restarts, self._search.poll()
+            if self._search.restarts != before:
+                self.matches, self.count = [], 0
+            if found:  # of a filter the newest come first; a line without end may come again
+                known = {match.offset: match for match in self.matches}
+                self.count += len({match.offset for match in found} - known.keys())
+                known |= {match.offset: match for match in found}
+                found = sorted(known.values(), key=attrgetter("offset"))
                 self.matches = found[-MOST_MATCHES:]
 
     def jump(self, by: int, top: int | None) -> int | None:

@@ -19,6 +19,7 @@ from .exits import CommandError, Exit
 
 POLL_S = 0.1
 CARE_S = 1.0  # between looks whether the run still lives
+LAST_S = 2.0  # after a run has ended: what its log still shows is found in this time
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def show_log(folder: Path, query: LogQuery) -> None:
         raise CommandError(Exit.USAGE, "--json is one document: it cannot follow")
     read = path.name == LOG_NAME and not query.metrics and not query.as_json
     if query.pattern is not None:
-        lines = _matching(path, query, read)
+        lines = _matching(path, folder, query, read)
     else:
         lines = _plain(path, folder, query) if query.first is None else _from(path, query)
         lines = ((at, row_text(text)) for at, text in lines) if read else lines
@@ -124,24 +125,40 @@ def _following(path: Path, folder: Path, offset: int) -> Iterator[tuple[int, str
         time.sleep(0 if update.more else POLL_S)
 
 
-def _matching(path: Path, query: LogQuery, rows: bool) -> Iterator[tuple[int, str]]:
-    """The last lines that match or, following, all that do and those that come.
-
-    They are searched in a child: the last ones from the log's end.
-    """
+def _matching(path: Path, folder: Path, query: LogQuery, rows: bool) -> Iterator[tuple[int, str]]:
+    """The last lines that match or, following, all and those that come; searched in a child."""
     assert query.pattern is not None
-    last = not query.follow
-    search = Search(path, query.pattern, query.invert, query.follow, newest=last, rows=rows)
-    kept: list[tuple[int, str]] = []
+    torn = state_of(folder).state not in LIVE
+    newest = not query.follow
+    search = Search(path, query.pattern, query.invert, query.follow, newest, rows, torn)
     try:
-        while not search.finished and (query.follow or len(kept) < query.lines):
-            kept.extend((match.offset, match.text) for match in search.poll())
-            if query.follow:
-                yield from kept
-                kept.clear()
-            time.sleep(POLL_S / 2)
+        yield from _all_of(search, folder) if query.follow else _last_of(search, query.lines)
         if search.failed:
             raise CommandError(Exit.UNABLE, "the search of the log failed", path)
     finally:
         search.cancel()
-    yield from sorted(kept)[-query.lines :] if query.lines else []
+
+
+def _last_of(search: Search, count: int) -> list[tuple[int, str]]:
+    """The last `count` matches, of a search that finds the newest first."""
+    found: list[tuple[int, str]] = []
+    while not search.finished and len(found) < count:
+        found += [(match.offset, match.text) for match in search.poll()]
+        time.sleep(POLL_S / 10)
+    return sorted(found)[-count:] if count else []
+
+
+def _all_of(search: Search, folder: Path) -> Iterator[tuple[int, str]]:
+    """Matches as they come, until the run has ended and a search that is through finds no more."""
+    live, cared, quiet = True, 0.0, 0.0  # looked at when; since when nothing is to come
+    while not search.finished:
+        found = search.poll()
+        yield from ((match.offset, match.text) for match in found)
+        now = time.monotonic()
+        if now - cared > CARE_S:
+            live, cared = state_of(folder).state in LIVE, now
+        if live or found or not search.whole:
+            quiet = now
+        if now - quiet > LAST_S:
+            return
+        time.sleep(POLL_S / 2)

@@ -50,7 +50,11 @@ def lines_at(path: Path, top: int | None, moves: int, height: int) -> list[Line]
     if moves < 0:
         before = lines_before(path, top, -moves)
         top = before[0].offset if before else 0
-    lines = lines_from(path, top, height + max(0, moves))
+    wanted = height + max(0, moves)
+    lines = lines_from(path, top, wanted)
+    torn = torn_line(path) if len(lines) < wanted else None
+    if torn is not None and torn.offset >= (lines[-1].offset + 1 if lines else top):
+        lines.append(torn)
     return lines[max(0, min(moves, len(lines) - height)) :] if moves > 0 else lines
 
 

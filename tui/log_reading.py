@@ -166,6 +166,7 @@ class LogReader:
         if before != (0, 0, 0) and (before[:2] != now[:2] or now[2] < before[2]):
             self._notice = "the log was " + ("truncated" if before[:2] == now[:2] else "replaced")
             self._drop_index()
+            self._matched.again(self._path, self._rows)
             self._top = None
         self._mark = now
         if self._index is None:

@@ -3,6 +3,7 @@
 Reads the document of `sessions.tails`; everything in it that came from a file is cleaned here.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,9 +70,10 @@ def interval(value: Any, wide: bool) -> str:
     shown, low, high = (figure(value[key]) for key in ("value", "low", "high"))
     if value["low"] is None:
         return shown
-    if wide:
+    widest = max(value["high"] - value["value"], value["value"] - value["low"])
+    if wide or widest == math.inf:  # wider than a float holds
         return f"{shown} [{low}, {high}]"
-    half = figure(max(value["high"] - value["value"], value["value"] - value["low"]))
+    half = figure(widest)
     return f"{shown}±{half.removeprefix('0') if half.startswith('0.') else half}"
 
 

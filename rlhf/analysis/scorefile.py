@@ -10,6 +10,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -19,6 +20,7 @@ from ..vocab import nearest
 ONE_GROUP = "all"  # the family of rows that name none
 LONGEST = 1 << 20  # characters of a line that are read
 COLUMNS = ("score", "family", "gold", "id", "prompt", "response", "kl")
+_UNNAMED = (None, "")
 NONE_WRITTEN = {"", "null", "none"}  # a score that is not there, as CSV files spell it
 
 
@@ -86,21 +88,28 @@ def _parsed(line: str) -> dict[str, Any] | str:
 
 def _csv_rows(file: IO[str], path: str | Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
     csv.field_size_limit(LONGEST)
-    reader = csv.reader(_lines(file))
-    header = [name.strip().lower() for name in next(reader, [])]
+    reader = csv.reader(chain(_lines(file), [_END]))
+    header = [name.strip().lower() for name in next(filter(None, reader), [])]
     if "score" not in header:
         found = ", ".join(header)[:120]
         raise DataError(f"{path} has no column 'score'{nearest('score', header)}: {found}")
     while True:
+        first = reader.line_num + 1
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield reader.line_num, f"is not valid CSV: {error}"
+            yield reader.line_num, f"is not valid CSV: {error}; read as one from line {first} on"
             continue
-        if cells is None:
+        if cells is None or cells == [_END]:
             return
-        if cells:
+        if cells and cells[-1].endswith(_END):
+            last = reader.line_num - 1
+            yield first, f"opens a quote that nothing closes: lines {first} to {last} are lost"
+        elif cells:
             yield reader.line_num, _named(header, cells)
+
+
+_END = "\0end"  # a line of ours after the last: in a cell where a quote is still open
 
 
 def _named(header: list[str], cells: list[str]) -> dict[str, Any] | str:
@@ -120,7 +129,7 @@ def _row(line: int, fields: dict[str, Any]) -> Row | Bad:
         return Bad(line, f"score is {score!r:.40}, not a number")
     group = known.get("family")
     family = ONE_GROUP if group is None or group == "" else _text(group)
-    cluster = known.get("id") or known.get("prompt")
+    cluster = next((known[key] for key in ("id", "prompt") if known.get(key) not in _UNNAMED), None)
     name = None if cluster is None else _text(cluster)
     return Row(line, sys.intern(family), value, _number(known.get("gold")), name, known)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .tail_figures import ENOUGH, MOST_DRAWN, Clusters, Scores, bootstrap, interval
+from .tail_figures import ENOUGH, MOST_DRAWN, Clusters, Scores, bootstrap, interval, quantiles_of
 
 Z = 1.959964  # of a 95 % interval
 TOP = 0.01  # share of the highest scores whose gold is looked at
@@ -27,9 +27,9 @@ def beside(
     if not len(scores) or not len(reference):
         return None
     trials = len(scores) if prompts is None else len(np.unique(prompts))
-    with np.errstate(over="ignore", invalid="ignore"):
-        low, middle, high, top = np.quantile(reference, [0.25, 0.5, 0.75, 0.995]).tolist()
-        shift = (float(np.median(scores)) - middle) / (high - low) if high > low else math.nan
+    low, middle, high, top = quantiles_of(np.sort(reference), [0.25, 0.5, 0.75, 0.995])
+    (median,) = quantiles_of(np.sort(scores), [0.5])
+    shift = (median - middle) / (high - low) if 0 < high - low < math.inf else math.nan
     between = (math.nan, math.nan)
     if math.isfinite(shift) and max(len(scores), len(reference)) <= MOST_DRAWN:
         between = _shift_interval((scores, prompts), (reference, reference_prompts))

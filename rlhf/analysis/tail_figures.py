@@ -5,6 +5,7 @@ Samples of one prompt are not independent, so intervals come from a bootstrap ov
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,18 +51,23 @@ def figures(scores: Scores, clusters: Clusters | None, seed: int = 0) -> dict[st
 def _values(ordered: Scores) -> dict[str, float]:
     if not len(ordered):
         return dict.fromkeys((*QUANTILES, "min", "max", "iqr", "tail_ratio"), math.nan)
+    *wanted, low, high = quantiles_of(ordered, [*QUANTILES.values(), 0.25, 0.75])
     with np.errstate(over="ignore", invalid="ignore"):
-        levels = [*QUANTILES.values(), 0.25, 0.75]
-        found = np.quantile(ordered, levels)
-        if not np.isfinite(found).all():  # numpy's interpolation overflows near 1e308
-            found = _weighted(ordered, np.ones(len(ordered), dtype=np.int64), np.array(levels))
-        *wanted, low, high = found.tolist()
         values = dict(zip(QUANTILES, wanted, strict=True))
         iqr = float(np.float64(high) - low)
         above = float(np.float64(values["p99.5"]) - values["p50"])
     ratio = above / iqr if 0 < iqr < math.inf else math.nan
     ends = {"min": float(ordered[0]), "max": float(ordered[-1])}
     return {**values, **ends, "iqr": iqr, "tail_ratio": ratio}
+
+
+def quantiles_of(ordered: Scores, levels: Sequence[float]) -> list[float]:
+    """numpy's quantiles (linear) of sorted finite numbers, finite at any size of them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.quantile(ordered, levels)
+    if not np.isfinite(found).all():  # numpy's interpolation overflows near 1e308
+        found = _weighted(ordered, np.ones(len(ordered), dtype=np.int64), np.array(levels))
+    return [float(value) for value in found]
 
 
 def bootstrap(
@@ -132,7 +138,7 @@ def interval(drawn: Scores) -> tuple[float, float]:
     kept = drawn[np.isfinite(drawn)]
     if len(kept) < len(drawn):  # a bound from the draws that happened to have one would mislead
         return math.nan, math.nan
-    low, high = np.quantile(kept, INTERVAL).tolist()
+    low, high = quantiles_of(np.sort(kept), INTERVAL)
     return low, high
 
 
