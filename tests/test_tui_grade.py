@@ -11,13 +11,16 @@ from grade_documents import grade_document, keep
 from piloting import app_over, ready, screen_text, type_keys, until
 from synthetic import Console, open_terminal
 
-from sessions.grades import Watch, kept, read_grade, remember, submissions
+from sessions.grades import Grading, Shelf, Watch, kept, read_grade, remember, submissions
 from sessions.paths import Workspace
 from tui.grade_compare import compared_lines
 from tui.grade_desk import Desk
 from tui.grade_detail import detail_lines, loss_rows
-from tui.grading import items, line, stages, state_of
+from tui.grading import SUBMISSION, items, line, stages, state_of
+from tui.messages import ShelfChanged
+from tui.performing import Outcome
 from tui.screens import grade_folder
+from tui.screens.grade import GradePane
 
 EVIL = "\x1b]0;owned\x07\x1b[2J[/bold]\u202e" + "w" * 9000
 
@@ -188,3 +191,26 @@ async def test_graded_folders_are_hashed_one_at_a_time_and_waited_for(
         go_on.release()
         await until(pilot, lambda: "was compared as number 2" in screen_text(app))
         ended.join(30)
+
+
+@pytest.mark.parametrize("stays", [True, False], ids=["stays", "has gone elsewhere"])
+async def test_the_cursor_goes_to_a_grading_begun_here_when_it_is_listed(
+    console: Console, stays: bool
+) -> None:
+    folders = tuple(str(console.workspace / "submissions" / name) for name in ("one", "two"))
+    app = app_over(console)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await ready(app, pilot)
+        await type_keys(app, "5")
+        pane = app.pane
+        assert isinstance(pane, GradePane)
+        pane.hidden()
+        pane.on_shelf_changed(ShelfChanged(Shelf(folders)))
+        pane.table.go_to(SUBMISSION, folders[1])
+        pane._queued(Outcome(("grade", "--job", folders[1]), 0, {"jobs": ["job"]}))
+        if not stays:
+            pane.table.go_to(SUBMISSION, folders[0])
+        begun = Grading("job", "two", folders[1], "queued", None, None, None, ())
+        pane.on_shelf_changed(ShelfChanged(Shelf(folders, (begun,))))
+        item = pane.table.current
+        assert item is not None and item.key == ("job" if stays else folders[0])
