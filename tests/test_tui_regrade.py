@@ -20,7 +20,7 @@ WHAT_IS_SAID = {
     "changes": ("reward", "the folder DIFFERS since"),
     "grows": ("reward", "the folder CHANGED as it was read", "(notes.txt)"),
     "later": ("reward", "the folder is gone"),
-    "sooner": ("no grade: error:", "such file or directory (name a folder"),
+    "sooner": ("no grade: error:", "directory", "(name"),  # words: the path decides where it wraps
 }
 
 
