@@ -88,6 +88,11 @@ class Search:
         self.restarts = 0  # how often the file turned out to be another one
         self.finished = False
 
+    @property
+    def failed(self) -> bool:
+        """Whether its child ended before its time: there may be more than was found."""
+        return self.finished and self._child.returncode != 0
+
     def poll(self) -> list[Match]:
         """The matches found since the last call."""
         ended = self._child.poll() is not None

@@ -11,6 +11,7 @@ import pytest
 import torch
 from synthetic import console as console
 from toy_lab import lab as lab
+from toy_scores import scored as scored
 
 from rlhf.model import Policy, default_config, load_policy
 from rlhf.reward_model import RewardModel, load_rm

@@ -2,15 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.events import Key
 from textual.pilot import Pilot
 
+from sessions.progress import Progress
 from tui.app import ConsoleApp
+from tui.messages import JobsChanged
 from tui.place import Place
+from tui.screens.tails import TailsPane
 
 if TYPE_CHECKING:
     from synthetic import Console
@@ -60,3 +64,25 @@ async def type_keys(app: ConsoleApp, *keys: str) -> None:
             app.screen._refresh_layout()
         text = screen_text(app)
         assert not any(ord(c) < 32 and c != "\n" for c in text)
+
+
+async def tails_shown(app: ConsoleApp, pilot: Pilot[Any], *files: Path) -> TailsPane:
+    """Pane 3 with the tails of these files."""
+    await ready(app, pilot)
+    await app.action_pane("tails")
+    pane = app.pane
+    assert isinstance(pane, TailsPane)
+    pane.desk.files = files
+    pane.update()
+    await until(pilot, lambda: pane.desk.found)
+    return pane
+
+
+async def jobs_shown(app: ConsoleApp, pilot: Pilot[Any], jobs: Sequence[Progress]) -> None:
+    """Pane 6 with these jobs; no others come."""
+    await ready(app, pilot)
+    await pilot.press("6")
+    await pilot.pause(0.1)
+    app.background.end()
+    app.on_jobs_changed(JobsChanged(jobs, False))
+    await pilot.pause()

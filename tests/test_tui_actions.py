@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from operating import open_dashboard, place_of, toys  # noqa: F401
+from operating import Console, open_dashboard, place_of, toys  # noqa: F401
 from piloting import ready, screen_text, until
 from terminal import Terminal
-from test_tui_acting import Console
 from toy_lab import Lab, eventually
 
 from sessions.record import load

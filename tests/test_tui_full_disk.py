@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 from full_disk import BALLAST, changed, contents, fill, free, small_disk
-from operating import open_dashboard, place_of
+from operating import CONSOLE, open_dashboard, place_of
 from terminal import Terminal
-from test_tui_acting import CONSOLE
 from toy_lab import ROOT, Lab, eventually
 
 from rlhf.runlog import dumps

@@ -6,49 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from grade_documents import grade_document, keep
 from piloting import app_over, ready, screen_text, type_keys, until
 from synthetic import Console, open_terminal
 
-from sessions.grades import Watch, kept, read_grade, remember, submissions
+from sessions.grades import Grading, Shelf, Watch, kept, read_grade, remember, submissions
 from sessions.paths import Workspace
 from tui.grade_compare import compared_lines
 from tui.grade_desk import Desk
 from tui.grade_detail import detail_lines, loss_rows
-from tui.grading import items, line, stages, state_of
+from tui.grading import SUBMISSION, items, line, stages, state_of
+from tui.messages import ShelfChanged
+from tui.performing import Outcome
 from tui.screens import grade_folder
+from tui.screens.grade import GradePane
 
 EVIL = "\x1b]0;owned\x07\x1b[2J[/bold]\u202e" + "w" * 9000
-
-
-def grade_document(reward: float = 0.5, why: str = "lowest is dune", **more: Any) -> dict[str, Any]:
-    """A grade with two parts, one of which lost points."""
-    evidence = [{"read": "gain, dune", "found": -0.2, "expected": 0.0}]
-    parts = {
-        "D1": {"score": 0.0, "weight": 0.1, "why": why, "evidence": evidence},
-        "D2": {"score": 0.5, "weight": 0.3, "why": "wrong: kl05", "evidence": []},
-        "D3c": {"score": 1.0, "weight": 0.1, "why": "they do", "evidence": []},
-    }
-    isolation = {"level": "namespaces", "abi": 7, "canary": {"truth": True}}
-    return {
-        "format": 1,
-        "submission": "sub",
-        "reward": reward,
-        "invalid": 0,
-        "skipped": [],
-        "components": {"decision": {"score": 0.4, "weight": 0.25, "parts": parts}},
-        "rms": [{"name": "rm_h1", "status": "ok", "cpu_s": 0.2}],
-        "isolation": isolation,
-        "hashes": {"submission": "ab" * 32},
-        **more,
-    }
-
-
-def keep(workspace: Path, name: str, document: Any) -> None:
-    """A kept grade."""
-    folder = workspace / "grades" / name
-    folder.mkdir(parents=True)
-    text = document if isinstance(document, str) else json.dumps(document)
-    (folder / "grade.json").write_text(text)
 
 
 def plain(document: dict[str, Any], room: int = 80) -> str:
@@ -223,3 +196,26 @@ async def test_graded_folders_are_hashed_one_at_a_time_and_waited_for(
         go_on.release()
         await until(pilot, lambda: "was compared as number 2" in screen_text(app))
         ended.join(30)
+
+
+@pytest.mark.parametrize("stays", [True, False], ids=["stays", "has gone elsewhere"])
+async def test_the_cursor_goes_to_a_grading_begun_here_when_it_is_listed(
+    console: Console, stays: bool
+) -> None:
+    folders = tuple(str(console.workspace / "submissions" / name) for name in ("one", "two"))
+    app = app_over(console)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await ready(app, pilot)
+        await type_keys(app, "5")
+        pane = app.pane
+        assert isinstance(pane, GradePane)
+        pane.hidden()
+        pane.on_shelf_changed(ShelfChanged(Shelf(folders)))
+        pane.table.go_to(SUBMISSION, folders[1])
+        pane._queued(Outcome(("grade", "--job", folders[1]), 0, {"jobs": ["job"]}))
+        if not stays:
+            pane.table.go_to(SUBMISSION, folders[0])
+        begun = Grading("job", "two", folders[1], "queued", None, None, None, ())
+        pane.on_shelf_changed(ShelfChanged(Shelf(folders, (begun,))))
+        item = pane.table.current
+        assert item is not None and item.key == ("job" if stays else folders[0])

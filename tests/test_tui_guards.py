@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from grade_documents import grade_document, keep
 from hypothesis import given
 from hypothesis import strategies as st
 from operating import place_of
-from piloting import SIZES, app_over, ready, screen_text, type_keys, until
+from piloting import SIZES, app_over, jobs_shown, ready, screen_text, tails_shown, type_keys, until
 from synthetic import Console
-from test_tui_grade import grade_document, keep
-from test_tui_jobs import jobs_shown
-from test_tui_tails import scored, shown
 from textual.app import App, ComposeResult
 from textual.widgets import Input
 from toy_lab import ROOT, Lab
@@ -35,8 +33,6 @@ from tui.render import ascii_only, figure, width
 from tui.screens.decide import DecideScreen
 from tui.widgets.histogram import Histogram
 from tui.widgets.log_view import LogView
-
-__all__ = ["scored"]  # a fixture
 
 EVIL = "\x1b[2J\x1b]0;owned\x07[/b]\u202e\x9b1m"
 
@@ -224,7 +220,7 @@ async def test_tails_use_the_room_that_there_is_after_every_resize(
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     app = app_over(scored, read_only=False)
     async with app.run_test(size=(160, 50)) as pilot:
-        pane = await shown(app, pilot, path)
+        pane = await tails_shown(app, pilot, path)
 
         def drawn() -> int:
             return sum(

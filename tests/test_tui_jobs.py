@@ -1,17 +1,14 @@
 """The Jobs pane: its rows, its cursor, what it refuses and what it asks to be done."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from piloting import app_over, ready, screen_text
+from piloting import app_over, jobs_shown, screen_text
 from synthetic import Console
-from textual.pilot import Pilot
 
 from sessions.progress import Progress
 from tui.app import ConsoleApp
 from tui.job_rows import head_text, job_text, progress_bar
-from tui.messages import JobsChanged
 from tui.place import Place
 from tui.render import width
 
@@ -20,15 +17,6 @@ JOBS = [
     Progress("b", "run", "kl02", "queued", None, 0, 100, None, None, 1),
     Progress("c", "run", "kl03", "queued", None, 0, 100, None, None, 2),
 ]
-
-
-async def jobs_shown(app: ConsoleApp, pilot: Pilot, jobs: Sequence[Progress] = JOBS) -> None:
-    await ready(app, pilot)
-    await pilot.press("6")
-    await pilot.pause(0.1)
-    app.background.end()
-    app.on_jobs_changed(JobsChanged(jobs, False))
-    await pilot.pause()
 
 
 def writable(console: Console, asked: list[tuple[str, ...]], monkeypatch: Any) -> ConsoleApp:
@@ -41,7 +29,7 @@ def writable(console: Console, asked: list[tuple[str, ...]], monkeypatch: Any) -
 async def test_rows_say_how_far_and_the_bar_too(size: tuple[int, int], console: Console) -> None:
     app = app_over(console)
     async with app.run_test(size=size) as pilot:
-        await jobs_shown(app, pilot)
+        await jobs_shown(app, pilot, JOBS)
         text = screen_text(app)
         assert "1 run 40%  2 wait" in text.splitlines()[0]
         assert "40%" in text and "40/100" in text and "5m" in text
@@ -69,7 +57,7 @@ async def test_keys_ask_for_the_command(
     asked: list[tuple[str, ...]] = []
     app = writable(console, asked, monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
-        await jobs_shown(app, pilot)
+        await jobs_shown(app, pilot, JOBS)
         await pilot.press(*keys)
         await pilot.pause()
     assert asked == [words]
@@ -81,7 +69,7 @@ async def test_a_stop_that_is_not_confirmed_does_nothing(
     asked: list[tuple[str, ...]] = []
     app = writable(console, asked, monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
-        await jobs_shown(app, pilot)
+        await jobs_shown(app, pilot, JOBS)
         await pilot.press("X", "escape", "X", "n", "X", "enter", "escape")
     assert asked == []
 
@@ -89,7 +77,7 @@ async def test_a_stop_that_is_not_confirmed_does_nothing(
 async def test_read_only_refuses_what_changes_anything(console: Console) -> None:
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:
-        await jobs_shown(app, pilot)
+        await jobs_shown(app, pilot, JOBS)
         for key in ("p", "J", "K", "X"):
             await pilot.press(key)
             assert "--read-only" in screen_text(app).splitlines()[-1]

@@ -1,25 +1,16 @@
 """Understand and decide, as an operator does, on the shipped runs with everything real."""
 
 import json
-import os
 import re
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from shipped_console import TASK, dashboard, supervised
 from terminal import Terminal
 
 from grader.solutions.stories import face_value
 from rlhf.vocab import CONTENT, FAMILIES
-from sessions.identity import alive
-from sessions.paths import Workspace
-from sessions.supervise import supervisor
 
-ROOT = Path(__file__).resolve().parents[1]
-TASK = ROOT / "fixture" / "task"
 RUN = "kl002-s1500"
 COLLAPSED = {"dune": "pa", "ember": "he"}  # family: the one token it says
 
@@ -28,32 +19,6 @@ COLLAPSED = {"dune": "pa", "ember": "he"}  # family: the one token it says
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where measured scores stay: the second size finds those of the first."""
     return tmp_path_factory.mktemp("cache")
-
-
-def dashboard(workspace: Path, cache: Path, columns: int, lines: int) -> Terminal:
-    """The dashboard over the shipped task, in a pty."""
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(workspace),
-        "TERM": "xterm-256color",
-        "LANG": "C.UTF-8",
-        "PYTHONPATH": str(ROOT),
-        "XDG_CACHE_HOME": str(cache),
-        "RLHF_TUI_WORKSPACE": str(workspace),
-    }
-    command = [sys.executable, "-m", "tui.cli", "--task", str(TASK)]
-    return Terminal(command, environment, columns, lines)
-
-
-@contextmanager
-def supervised(workspace: Path) -> Iterator[None]:
-    """A block whose queue's supervisor is ended with it."""
-    try:
-        yield
-    finally:
-        boss = supervisor(Workspace(workspace))
-        if boss is not None and alive(boss):
-            os.kill(boss.pid, signal.SIGKILL)
 
 
 def heading(terminal: Terminal, family: str) -> re.Match[str] | None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from synthetic import Console, open_terminal
-from test_tui_tails import gone
 from toy_lab import eventually
+from toy_scores import gone
 
 from sessions.identity import alive
 from sessions.paths import Workspace

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +17,7 @@ from textual.pilot import Pilot
 from sessions.log_text import row_text
 from tui.app import ConsoleApp
 from tui.log_page import Page
-from tui.log_reading import LogReader
+from tui.log_reading import FAILED, LogReader
 from tui.screens.log_taking import MOST_COPIED
 
 
@@ -219,6 +221,24 @@ def test_a_search_with_very_many_matches_goes_to_the_first(log: Path) -> None:
         one.reader.search("line", False)
         page = one.until(lambda p: not p.searching and p.found, 30)
         assert text(one.until(lambda p: not p.following))[0] == "line 0" and page.found == 10_000
+    finally:
+        one.end()
+
+
+@pytest.mark.parametrize("only", [True, False], ids=["filter", "search"])
+def test_a_search_whose_child_dies_is_no_log_without_a_match(log: Path, only: bool) -> None:
+    log.write_text("a" * 10_000 + "\n")
+    one = Reading(log)
+    try:
+        one.until(lambda p: p.lines)
+        one.reader.search("(a+)+$(?<=b)", only)
+        one.until(lambda p: p.searching)
+        os.kill(one.reader._matched._search._child.pid, signal.SIGKILL)  # type: ignore[union-attr]
+        page = one.until(lambda p: not p.searching, 30)
+        assert page.said == FAILED and page.filtered == only
+        one.reader.cancel()
+        one.reader.search("a", only)
+        assert one.until(lambda p: p.found, 30).said != FAILED
     finally:
         one.end()
 

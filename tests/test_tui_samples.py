@@ -11,8 +11,8 @@ import pytest
 import toy_scores
 from piloting import SIZES, app_over, ready, screen_text, type_keys, until
 from synthetic import Console, open_terminal
-from test_tui_tails import gone, sampled, scored
 from textual.pilot import Pilot
+from toy_scores import gone, sampled
 
 from sessions.errors import SessionError
 from sessions.inputs import hash_inputs
@@ -24,8 +24,6 @@ from tui.messages import SamplesFound
 from tui.samples_view import family_lines, over, probe_lines, response_text, tokens_line
 from tui.screens.probe import ProbeScreen
 from tui.screens.samples import SamplesScreen
-
-__all__ = ["scored"]  # a fixture
 
 EVIL = "\x1b]0;owned\x07\x1b[2J[/bold]\u202e" + "w" * 300
 RUN = "kl002-s1500"
@@ -358,6 +356,21 @@ async def test_a_child_that_starts_after_the_box_was_closed_is_ended(
         await until(pilot, lambda: not box.is_attached)
         go.set()
         await until(pilot, lambda: children and gone(children[0]))
+
+
+async def test_the_box_takes_its_child_along_when_the_dashboard_ends(
+    console: Console, children: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, real = threading.Event(), Probe.close
+    monkeypatch.setattr(Probe, "close", lambda self: (real(self), closed.set()))
+    mode(console, "slow")
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await app.push_screen(ProbeScreen(app.pane.shell, PROMPT, RESPONSE))
+        await until(pilot, lambda: children and app.screen._probe)  # type: ignore[attr-defined]
+        monkeypatch.setattr(app, "work", lambda group, work: None)  # it begins no other worker
+    assert closed.wait(30) and gone(children[0])
 
 
 async def test_a_reward_model_that_cannot_be_loaded_is_told(

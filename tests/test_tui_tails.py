@@ -2,46 +2,19 @@
 
 import json
 import math
-import os
 from pathlib import Path
 
 import pytest
 import toy_scores
-from piloting import SIZES, app_over, ready, screen_text, type_keys, until
+from piloting import SIZES, app_over, ready, screen_text, tails_shown, type_keys
 from synthetic import Console, open_terminal
 from terminal import Terminal
-from textual.pilot import Pilot
+from toy_scores import gone, sampled
 
 from rlhf.vocab import FAMILIES
-from tui.app import ConsoleApp
 from tui.histograms import GROUND, Bars, Options, arranged, as_text, draw, merged
-from tui.screens.tails import TailsPane
 
 RUN = "kl002-s1500"
-
-
-@pytest.fixture
-def scored(console: Console) -> Console:
-    """The console with a made-up sampler of scores."""
-    toy_scores.install(console.place / "fake")
-    console.environment["SCORES_CALLS"] = str(console.place / "score-calls")
-    return console
-
-
-def sampled(console: Console) -> list[int]:
-    """The processes that sampled scores."""
-    calls = console.place / "score-calls"
-    return (
-        [int(line.split()[0]) for line in calls.read_text().splitlines()] if calls.exists() else []
-    )
-
-
-def gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
 
 
 # -- the command -----------------------------------------------------------------------------
@@ -218,18 +191,6 @@ def test_leaving_while_it_scores_leaves_no_child(scored: Console, how: str) -> N
     assert not list((scored.place / "cache").rglob("*.jsonl"))
 
 
-async def shown(app: ConsoleApp, pilot: Pilot, *files: Path) -> TailsPane:
-    """Pane 3 with the tails of these files."""
-    await ready(app, pilot)
-    await app.action_pane("tails")
-    pane = app.pane
-    assert isinstance(pane, TailsPane)
-    pane.desk.files = files
-    pane.update()
-    await until(pilot, lambda: pane.desk.found)
-    return pane
-
-
 HOSTILE = {
     "ties": [{"score": i % 2} for i in range(2000)],
     "one distinct score": [{"score": 2.5}] * 2000,
@@ -256,7 +217,7 @@ async def test_the_pane_withstands(
     path.write_text("".join(json.dumps(row) + "\n" for row in HOSTILE[words]))
     app = app_over(scored, read_only=False)
     async with app.run_test(size=(80, 24)) as pilot:
-        pane = await shown(app, pilot, path)
+        pane = await tails_shown(app, pilot, path)
         assert pane.tails is not None, pane.desk.found
         for size in SIZES:
             await pilot.resize_terminal(*size)
@@ -275,7 +236,7 @@ async def test_a_failed_look_up_is_told_in_the_pane(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     app = app_over(scored, read_only=False)
     async with app.run_test(size=(80, 24)) as pilot:
-        await shown(app, pilot, tmp_path / "none.csv")
+        await tails_shown(app, pilot, tmp_path / "none.csv")
         await pilot.pause()
         assert "cannot read" in screen_text(app)
         await type_keys(app, "F")
@@ -291,7 +252,7 @@ async def test_read_only_refuses_to_score(
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
         app.state.open(RUN)
-        await shown(app, pilot)
+        await tails_shown(app, pilot)
         await type_keys(app, "e")
         assert "--read-only: nothing is measured" in screen_text(app)
         assert not (tmp_path / "cache").exists() or not list((tmp_path / "cache").rglob("*.jsonl"))

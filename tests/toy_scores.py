@@ -4,7 +4,11 @@
 rest of rlhf stays what it is. SCORES_MODE makes it fail, hang, or change its policy meanwhile.
 """
 
+import os
 from pathlib import Path
+
+import pytest
+from synthetic import Console
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORES = """
@@ -45,3 +49,28 @@ def install(folder: Path) -> None:
     real = str(ROOT / "rlhf" / "analysis")
     (shadow / "analysis" / "__init__.py").write_text(f"__path__.append({real!r})\n")
     (shadow / "analysis" / "scores.py").write_text(SCORES)
+
+
+@pytest.fixture
+def scored(console: Console) -> Console:
+    """The console with a made-up sampler of scores."""
+    install(console.place / "fake")
+    console.environment["SCORES_CALLS"] = str(console.place / "score-calls")
+    return console
+
+
+def sampled(console: Console) -> list[int]:
+    """The processes that sampled scores."""
+    calls = console.place / "score-calls"
+    return (
+        [int(line.split()[0]) for line in calls.read_text().splitlines()] if calls.exists() else []
+    )
+
+
+def gone(pid: int) -> bool:
+    """Whether no such process is left."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False

@@ -46,10 +46,6 @@ def _compared(left: Document, right: Document) -> Iterator[tuple[str, str, str]]
         yield _both(f"sha256 {key}", *(mapping(d, "hashes").get(key) for d in (left, right)))
 
 
-def _statuses(document: Document) -> dict[str, Any]:
-    return {str(rm.get("name")): rm.get("status") for rm in objects(document, "rms")}
-
-
 def _part(part: Document) -> str | None:
     return f"{shown(score_of(part)).strip()} {clean(str(part.get('why')))}" if part else None
 

@@ -26,6 +26,11 @@ class Found:
         search = self._search
         return search is not None and not search.finished and not (self.only and search.whole)
 
+    @property
+    def failed(self) -> bool:
+        """Whether the child ended before its time."""
+        return self._search is not None and self._search.failed
+
     def begin(self, path: Path, rows: bool, pattern: str, only: bool) -> str:
         """Start anew; why that cannot be, or nothing. `rows`: of log.jsonl, as they read."""
         self.end()

@@ -133,6 +133,8 @@ def _matching(path: Path, folder: Path, query: LogQuery, rows: bool) -> Iterator
     search = Search(path, query.pattern, query.invert, query.follow, newest, rows, torn)
     try:
         yield from _all_of(search, folder) if query.follow else _last_of(search, query.lines)
+        if search.failed:
+            raise CommandError(Exit.UNABLE, "the search of the log failed", path)
     finally:
         search.cancel()
 

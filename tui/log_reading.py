@@ -21,6 +21,7 @@ from .log_places import BLOCK, at_end, first_written, lines_at
 
 TICK_S = 0.12  # between looks at a log that may grow: under ten paints a second
 UNWRITTEN = "nothing written yet"
+FAILED = "the search failed: there may be more matches"
 SLICE_BYTES = 1 << 25  # of the index's growth between two looks
 
 
@@ -127,14 +128,14 @@ class LogReader:
             pattern, self._pattern = self._pattern, None
         if cancel:
             self._matched.end()
+            self._notice = ""
         if asked is not None:
             self._path = first_written(asked)
             self._rows = self._path != asked[0]
-            self._notice = ""
             self._posted = None  # whoever asked waits for a page, be it the same as before
             self._drop_index()
         if pattern is not None and self._path is not None:
-            self._notice = self._matched.begin(self._path, self._rows, *pattern) or self._notice
+            self._notice = self._matched.begin(self._path, self._rows, *pattern)
 
     def _drop_index(self) -> None:
         if self._index is not None:
@@ -148,6 +149,8 @@ class LogReader:
         try:
             size = self._look()
             self._matched.gather()
+            if self._matched.failed:
+                self._notice, self._jump = FAILED, None
             if size == 0:
                 return Page(said=UNWRITTEN, following=True)
             return self._filtered(size) if self._matched.only else self._plain(size)

@@ -38,11 +38,13 @@ def may_repeat(run: Run) -> str:
     return "" if run["source"] == "workspace" else f"is {run['source']}: it has no record here"
 
 
-def count(runs: Sequence[Any]) -> str:
+def these(runs: Sequence[Any]) -> str:
+    """`this run`, `these 3 runs`."""
     return "this run" if len(runs) == 1 else f"these {len(runs)} runs"
 
 
 def if_stopped(run: Run) -> str:
+    """What stopping a run means for it."""
     if run["state"] == "queued":
         return "waits: it leaves the line"
     return f"at step {run['step'] or 0} of {run['steps'] or '?'}: it saves, ends, and can go on"
@@ -59,6 +61,7 @@ def unsaved(folders: Mapping[str, Path]) -> Iterator[str]:
 
 
 def if_trashed(run: Run) -> str:
+    """What is lost of a run that is thrown away."""
     kept = "notes and decisions stay"
     return f"{run['state']}, {run['step'] or 0} steps and its checkpoints go; {kept}"
 

@@ -143,6 +143,7 @@ class GradePane(GradedFolder):
         self._marks = [key for key in self._marks if key in there]
         self._comparing = self._comparing and len(self._marks) == 2
         self.update()
+        self._follow()
         self.shell.say("")
 
     def on_grades_read(self, message: GradesRead) -> None:

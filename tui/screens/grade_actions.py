@@ -38,6 +38,7 @@ class GradeActions(Pane):
         super().__init__(state, look, shell)
         self._workspace = Workspace(shell.place.workspace.absolute())
         self._documents: dict[str, dict[str, Any]] = {}
+        self._begun: tuple[str, str] | None = None  # folder and job, until the list has the job
         self._named: list[str] = []  # folders named or made here, until the list has them
 
     @property
@@ -75,12 +76,16 @@ class GradeActions(Pane):
         if outcome.failed:
             self.shell.say(f"not graded: {outcome.line()}")
             return
+        self._begun = outcome.words[-1], outcome.document["jobs"][0]
+        self._follow()
 
-        def follow() -> None:
-            if self._folder() == outcome.words[-1]:  # else the person has gone elsewhere
-                self.table.go_to(GRADING, outcome.document["jobs"][0])
-
-        self.set_timer(1.2, follow)
+    def _follow(self) -> None:
+        """The cursor to a grading that was begun here, once it is listed."""
+        if self._begun is None or not self.table.holds(GRADING, self._begun[1]):
+            return
+        (folder, job), self._begun = self._begun, None
+        if self._folder() == folder:  # else the person has gone elsewhere
+            self.table.go_to(GRADING, job)
 
     async def action_unprotected(self) -> None:
         """Grade without walls: only for one's own code, only after a typed yes."""

@@ -12,7 +12,7 @@ from sessions.states import LIVE
 
 from ..disk_table import size
 from ..log_page import Page
-from ..log_reading import UNWRITTEN, LogReader
+from ..log_reading import FAILED, UNWRITTEN, LogReader
 from ..messages import PageRead
 from ..render import called, clean
 from ..state import State
@@ -142,7 +142,7 @@ class LogsPane(LogFinding):
         empty = page.said or "nothing to show"
         if page.said == UNWRITTEN and self._ended():
             empty = "it wrote neither output nor metrics"
-        if page.filtered and not page.lines:
+        if page.filtered and not page.lines and page.said != FAILED:
             empty = "searching ..." if page.searching else "no line matches (esc closes the filter)"
         self.view.show(page.lines, page.spans, self._range(), f" {empty}")
         key = self._shown[0] if self._shown else None

@@ -92,11 +92,11 @@ class ProbeScreen(ModalScreen[None]):
         self._ask()
 
     def on_unmount(self) -> None:
-        """End the child, in a worker."""
+        """End the child, in a thread that is no worker: the dashboard may end and begin none."""
         with self._lock:
             self._closed, probe, self._probe = True, self._probe, None
         if probe is not None:
-            self.shell.work("probe", probe.close)
+            threading.Thread(target=probe.close, name="probe-end").start()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Score it as soon as it can be."""

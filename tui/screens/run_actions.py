@@ -14,7 +14,6 @@ from ..performing import Outcome
 from ..render import called, clean, fit
 from ..run_rules import (
     Able,
-    count,
     if_stopped,
     if_trashed,
     may_repeat,
@@ -22,6 +21,7 @@ from ..run_rules import (
     may_stop,
     may_trash,
     note_commands,
+    these,
     unsaved,
 )
 from ..widgets.choices import Choice
@@ -116,11 +116,11 @@ class RunActions(Pane):
             def look(tell: Told) -> None:
                 self.shell.work("losses", lambda: tell(list(unsaved(folders))))
 
-            await self._confirmed(f"Stop {count(runs)}?", runs, if_stopped, ["stop", "--yes"], look)
+            await self._confirmed(f"Stop {these(runs)}?", runs, if_stopped, ["stop", "--yes"], look)
 
     async def action_trash(self) -> None:
         if runs := self._able("throw away", may_trash):
-            question = f"Move {count(runs)} to the trash? U brings them back, prune does not."
+            question = f"Move {these(runs)} to the trash? U brings them back, prune does not."
             await self._confirmed(question, runs, if_trashed, ["rm", "--yes"])
 
     def action_resume(self) -> None:

@@ -60,6 +60,10 @@ class GradeList(Widget, can_focus=True):
         """The items that are drawn."""
         return self._items[self._top : self._top + max(1, self.size.height)]
 
+    def holds(self, kind: str, key: str) -> bool:
+        """Whether an item is in the list."""
+        return any((item.kind, item.key) == (kind, key) for item in self._items)
+
     def go_to(self, kind: str, key: str) -> None:
         """Put the cursor on an item, if it is there."""
         for place, item in enumerate(self._items):
