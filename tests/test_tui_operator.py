@@ -111,6 +111,18 @@ def test_seeds_are_grouped_with_mean_spread_and_n(console: Console) -> None:
         assert "1.00±0.50" in terminal.line("sweep-0")
 
 
+def test_the_same_settings_and_seed_once_more_are_no_other_seed(console: Console) -> None:
+    runs, task = console.workspace / "runs", console.task.absolute()
+    for name, seed, root in (("one", 0, "/task"), ("again", 0, "/task"), ("two", 1, task)):
+        write_run(runs / name, seed=seed, lr=0.5, reward_model=f"{root}/reward_model")
+    with open_terminal(console, 120, 30, "--read-only") as terminal:
+        terminal.sees("one", "again", "two")
+        terminal.press("g")
+        terminal.sees("(n=2)")
+        terminal.sees(" one ")
+        assert terminal.text.count("(n=") == 1
+
+
 def test_a_training_run_appears_moves_and_finishes(console: Console) -> None:
     runs = console.workspace / "runs"
     runs.mkdir(parents=True)
