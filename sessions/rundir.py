@@ -77,6 +77,11 @@ def recipe(folder: Path) -> str | None:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def settings(folder: Path) -> dict[str, Any] | None:
+    """The settings of a run, of one that has not begun those on record; None if it has none."""
+    return read_object(folder / CONFIG_NAME, []) or _planned(read_object(folder / RUN_RECORD, []))
+
+
 def _planned(record: Run | None) -> dict[str, Any] | None:
     """The settings of a run that has not begun, and so has not written them itself."""
     config = (record or {}).get("config")

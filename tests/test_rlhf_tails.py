@@ -240,7 +240,18 @@ def test_a_family_without_samples(tmp_path: Path) -> None:
     found = tails.tails([reference, run], reference=True)
     missing = found["families"]["ember"][1]
     assert missing["n"] == 0 and sum(missing["counts"]) == 0
-    assert missing["why"] == ["no finite score"] and missing["beside_reference"] is None
+    assert missing["why"] == ["no scores"] and missing["beside_reference"] is None
+
+
+def test_one_prompt_says_nothing_of_how_far_medians_may_lie_apart(tmp_path: Path) -> None:
+    many = [{"id": str(i), "score": 0.1 * i} for i in range(20)]
+    reference = one_file(write_rows(tmp_path / "a.jsonl", many))
+    for rows in ([{"score": 9.0}], [{"id": "a", "score": 9.0}] * 4):
+        run = one_file(write_rows(tmp_path / "b.jsonl", rows))
+        figures = tails.tails([reference, run], reference=True)["families"]["all"][1]
+        assert figures["quantiles"]["p50"] == {"value": 9.0, "low": None, "high": None}
+        shift = figures["beside_reference"]["median_shift"]
+        assert shift["value"] > 1 and shift["low"] is None and shift["high"] is None
 
 
 def test_a_family_of_nan_only_beside_others() -> None:

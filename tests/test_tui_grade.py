@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -88,17 +87,23 @@ def test_differences_of_two_grades_are_marked() -> None:
     assert any(one.startswith("  isolation") for one in lines)
 
 
-def test_ten_thousand_grades_are_listed_without_reading_them(tmp_path: Path) -> None:
+def _never(*_: object, **__: object) -> None:
+    raise AssertionError("a grade was read")
+
+
+def test_ten_thousand_grades_are_listed_without_reading_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(10_000):
         folder = tmp_path / "grades" / f"g-{number:05}"
         folder.mkdir(parents=True)
         (folder / "grade.json").write_text("{}")
     watch = Watch(Workspace(tmp_path))
+    monkeypatch.setattr(Path, "read_text", _never)
+    monkeypatch.setattr(Path, "read_bytes", _never)
+    monkeypatch.setattr("builtins.open", _never)
     assert len(watch.look().kept) == 10_000
-    began = time.perf_counter()
-    shelf = watch.look()
-    listed = items(shelf)
-    assert time.perf_counter() - began < 1.0
+    listed = items(watch.look())
     assert len(line(listed[5000], None, 80)) == 80
 
 

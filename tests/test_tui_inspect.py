@@ -39,6 +39,36 @@ def test_compare_names_what_differs_and_every_figure(console: Console) -> None:
     assert "kl_coef" in text and "dune.kl" in text and "±" in text
 
 
+def test_compare_knows_a_run_that_never_began_and_one_file_by_one_name(console: Console) -> None:
+    own = console.workspace / "runs"
+    write_run(own / "own", policy_ref=str(console.task / "policy"), lr=1e-3)
+    write_run(own / "same", policy_ref="/task/policy", lr=1e-3)
+    (own / "held").mkdir()
+    (own / "held" / "run.json").write_text(json.dumps({"config": {"kl_coef": 0.3, "lr": 1e-3}}))
+    assert document(console, "compare", "own", "same")["differences"] == {}
+    assert "do not differ" in console.run("compare", "own", "same").stdout
+    found = document(console, "compare", "own", "held")["differences"]
+    assert found["kl_coef"] == {"own": 0.1, "held": 0.3}
+    for words in (["own", "reference"], ["own"]):
+        text = console.run("compare", *words).stdout
+        assert "do not differ" not in text and "the reference has none" in text
+
+
+def test_runs_of_one_name_are_told_apart(console: Console) -> None:
+    own = console.workspace / "runs"
+    for key, name in (("held", "held"), ("held-2", "held"), ("kl-s1", "kl-s1"), ("x", "")):
+        write_run(own / key, finished=False)
+        (own / key / "run.json").write_text(json.dumps({"name": name}))
+    first = {line.split()[0] for line in console.run("runs").stdout.splitlines() if line}
+    assert {"held", "held-2", "kl-s1", "x"} <= first
+    assert console.run("compare", "held", "held-2").stdout.split("figure")[1].split()[:2] == [
+        "held",
+        "held-2",
+    ]
+    found = document(console, "show", "held-2")
+    assert (found["id"], found["name"]) == ("held-2", "held")
+
+
 @pytest.mark.parametrize("words", [["show", "kl"], ["show", "nope"], ["compare", "kl002", "x"]])
 def test_an_unclear_name_is_a_usage_error(console: Console, words: list[str]) -> None:
     result = console.run(*words, "--json")

@@ -8,7 +8,7 @@ from synthetic import Console
 
 from sessions.progress import Progress
 from tui.app import ConsoleApp
-from tui.job_rows import job_text, progress_bar
+from tui.job_rows import head_text, job_text, progress_bar
 from tui.place import Place
 from tui.render import width
 
@@ -94,3 +94,13 @@ def test_a_hostile_name_keeps_the_columns(name: str, room: int) -> None:
 @pytest.mark.parametrize("done", [None, -1.0, 0.0, 0.5, 1.0, 7.0])
 def test_a_bar_is_always_as_wide(done: float | None) -> None:
     assert width(progress_bar(done)) == width(progress_bar(0.3))
+    assert width(progress_bar(done, 0)) == width(progress_bar(0.3, 0))
+
+
+@pytest.mark.parametrize("room", [80, 160])
+def test_the_runs_of_a_sweep_are_told_apart(room: int) -> None:
+    for name in ("kl0.05-s1500-seed0", "default-s800-kl0.2-s60"):
+        job = Progress("a", "run", name, "finished", "being checked", 20, 20, None, None)
+        assert name in job_text(job, room)
+        assert job_text(job, room).index("100%") + 4 <= head_text(room).index("step/s")
+    assert width(head_text(room)) <= room

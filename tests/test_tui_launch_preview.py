@@ -102,3 +102,8 @@ def test_a_clone_is_looked_up_in_the_list(lab: Lab, monkeypatch: pytest.MonkeyPa
     draft = Draft("elsewhere", {"init": "elsew", "kl": "0.3"})
     found = preview_of(lab, draft, elsewhere=lab.folder(run))
     assert found.wrong == "" or "policy.safetensors" in found.wrong, found.wrong
+
+
+def test_a_policy_to_start_from_that_is_not_there_is_marked(lab: Lab) -> None:
+    found = preview_of(lab, Draft(typed={"init": "0-2"}))
+    assert found.field == "init" and "no run is called '0-2'" in found.wrong

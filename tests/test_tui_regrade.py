@@ -88,7 +88,13 @@ def test_the_pane_says_what_became_of_each(workspace: Workspace, tmp_path: Path)
         terminal.until(lambda: len(list(workspace.grades.glob("*/grade.json"))) == 3, 90)
         for name, said in WHAT_IS_SAID.items():
             _go_to(terminal, name, said[0], from_the="end")
-            terminal.until(lambda wanted=said: all(one in terminal.text for one in wanted), 60)
+            terminal.until(lambda wanted=said: all(one in _detail(terminal) for one in wanted), 60)
+
+
+def _detail(terminal: Terminal) -> str:
+    """The right half, its lines put together again."""
+    right = (line.partition("│")[2] for line in terminal.screen.display)
+    return " ".join(" ".join(right).split())
 
 
 def _go_to(terminal: Terminal, name: str, mark: str, from_the: str = "home") -> None:
@@ -96,7 +102,7 @@ def _go_to(terminal: Terminal, name: str, mark: str, from_the: str = "home") -> 
     terminal.press(from_the)
     for _ in range(2 * len(NAMES) + 2):
         terminal.settle()
-        detail = "\n".join(line[76:] for line in terminal.screen.display)
+        detail = _detail(terminal)
         if mark in detail and name in detail:
             return
         terminal.press("up" if from_the == "end" else "down")

@@ -146,6 +146,7 @@ def test_an_operator_sees_dune_and_ember_collapse(
 
 
 def _turn_to(terminal: Terminal, family: str) -> None:
+    terminal.until(lambda: _turned_to(terminal))
     for _ in FAMILIES:
         before = _turned_to(terminal)
         if before == family:

@@ -110,4 +110,4 @@ async def test_lines_are_cut_not_wrapped() -> None:
     lines = Lines()
     async with Alone(lines).run_test(size=(10, 3)):
         lines.show([Text("x" * 50), Text("y")])
-        assert shown(lines) == ["x" * 10, "y" + " " * 9, " " * 10]
+        assert shown(lines) == ["x" * 9 + "…", "y" + " " * 9, " " * 10]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .fields import FIELDS, Field
 from .marks import NOT_FINITE, STATE_MARKS, VERDICT_MARKS
-from .render import NONE, age, clean, figure, plain
+from .render import NONE, age, called, clean, figure, plain
 
 if TYPE_CHECKING:
     from .state import Row
@@ -122,7 +122,7 @@ def _state(run: Mapping[str, Any], value: Any) -> str:
 
 
 def _name(run: Mapping[str, Any], value: Any) -> str:
-    return clean(str(value)) or f"({run['id']})"
+    return called(run) if clean(str(value)) else f"({run['id']})"
 
 
 def _steps(run: Mapping[str, Any], value: Any) -> str:

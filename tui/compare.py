@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .fields import Run
-from .render import clean, fit, mix
+from .render import called, clean, fit, mix
 from .table import layout
 
 Differences = Sequence[tuple[str, Mapping[str, Any]]]
@@ -13,11 +13,11 @@ Differences = Sequence[tuple[str, Mapping[str, Any]]]
 def difference_lines(found: Differences, runs: Mapping[str, Run]) -> list[str]:
     """A heading of run names, then a line a setting that is not the same in all `runs`."""
     if len(runs) < 2:
-        return ["Mark other runs (space) to compare them with this one."]
+        return ["Settings are compared of two runs that have some (the reference has none)."]
     if not found:
         return ["They do not differ in any setting."]
     keys = list(found[0][1])
-    names = [fit(clean(runs[key]["name"]) if key in runs else key, 20) for key in keys]
+    names = [fit(called(runs[key]) if key in runs else key, 20) for key in keys]
     rows = [["setting", *names]]
     rows += [[setting, *(shown(values[key]) for key in keys)] for setting, values in found]
     return layout(rows, None)

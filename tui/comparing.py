@@ -8,7 +8,7 @@ from .compare import Differences, difference_lines
 from .fields import FIELDS, Run
 from .place import Place
 from .pollers import read_configs
-from .render import clean, with_error
+from .render import called, fit, with_error
 from .state import differences
 from .table import layout, to_csv
 
@@ -20,6 +20,7 @@ class Comparison:
     """Runs in the order they were named, and the settings that are not the same in all."""
 
     runs: list[Run]
+    configured: list[str]  # ids of those that have settings
     differing: Differences
 
     def document(self) -> dict[str, Any]:
@@ -31,15 +32,16 @@ def compared(place: Place, ids: Sequence[str]) -> Comparison:
     """The runs' facts and differences. The reference has no settings, so it has no say there."""
     listing = place.catalogue().scan()
     runs = {run["id"]: run for run in listing.runs}
-    configs = read_configs({key: listing.folders[key] for key in ids})
-    return Comparison([runs[key] for key in ids], differences(configs))
+    configs = read_configs({key: listing.folders[key] for key in ids}, place.task)
+    return Comparison([runs[key] for key in ids], list(configs), differences(configs))
 
 
 def comparison_lines(found: Comparison) -> Iterator[str]:
     """Two blocks: settings, figures; a column a run."""
-    yield from difference_lines(found.differing, {run["id"]: run for run in found.runs})
+    configured = {run["id"]: run for run in found.runs if run["id"] in found.configured}
+    yield from difference_lines(found.differing, configured)
     yield ""
-    rows = [["figure", *(clean(run["name"])[:20] for run in found.runs)]]
+    rows = [["figure", *(fit(called(run), 20) for run in found.runs)]]
     for key in FIGURES:
         field = FIELDS[key]
         errors = [field.error(run) if field.error else None for run in found.runs]

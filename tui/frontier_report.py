@@ -92,4 +92,5 @@ def _lines(found: Found, names: Sequence[str]) -> Iterator[str]:
         yield from table_lines(told, scope, shown, 0, shutil.get_terminal_size().columns, EVERY)
         yield ""
     yield "root KL: square root of the KL (per-sequence k1, nats); proxy: raw reward-model"
-    yield "score ± se over n responses; best of n: KL by its bound log n - (n-1)/n"
+    yield "score of n responses ± se over their prompts; best of n: KL by its bound"
+    yield "log n - (n-1)/n"

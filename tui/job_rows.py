@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 POLL_S = 1.0
 IDLE_S = 3.0  # between looks while nothing runs or waits
 RESTART_S = 15.0  # between two supervisors that are sent for: one may leave at once
-BAR = 8  # cells
+BAR = 8  # cells of the bar, which goes where the name needs its room
+BAR_FROM = 100  # cells of a line with a bar
 
 
 def job_text(job: "Progress", room: int) -> str:
@@ -29,7 +30,7 @@ def job_text(job: "Progress", room: int) -> str:
         pad(clean(job.kind), 5),
         pad(clean(job.name), name_cells(room)),
         pad(job.state, 9),
-        progress_bar(done),
+        progress_bar(done, _bar_cells(room)),
         pad(steps, 9, right=True),
         pad(figure(job.steps_per_s) if live else "-", 6, right=True),
         pad(duration(job.left_s) if live else "-", 7, right=True),
@@ -40,24 +41,33 @@ def job_text(job: "Progress", room: int) -> str:
 
 def name_cells(room: int) -> int:
     """Cells of the name in a line of `room` cells."""
-    return max(8, min(40, room - 66))
+    return max(8, min(40, room - 57 - (_bar_cells(room) + 1 if _bar_cells(room) else 0)))
+
+
+def _bar_cells(room: int) -> int:
+    return BAR if room >= BAR_FROM else 0
 
 
 def head_text(room: int) -> str:
     """What stands over the columns of `job_text`."""
-    titles = [("kind", 5), ("name", name_cells(room)), ("state", 9), ("progress", BAR + 5)]
+    titles = [("kind", 5), ("name", name_cells(room)), ("state", 9), _progress_title(room)]
     numbers = [("step", 9), ("step/s", 6), ("left", 7)]
     left = [pad(title, cells) for title, cells in titles]
     return " ".join(left + [pad(title, cells, right=True) for title, cells in numbers]) + "  place"
 
 
-def progress_bar(done: float | None) -> str:
-    """A bar and a percentage, always of the same width."""
+def _progress_title(room: int) -> tuple[str, int]:
+    return ("progress", BAR + 5) if _bar_cells(room) else ("done", 4)
+
+
+def progress_bar(done: float | None, cells: int = BAR) -> str:
+    """A bar of `cells`, if any, and a percentage: always of the same width."""
     if done is None:
-        return pad("-", BAR + 5)
+        return pad("-", cells + 5 if cells else 4)
     done = max(0.0, min(done, 1.0))
-    full = int(done * BAR)
-    return f"{'█' * full}{'·' * (BAR - full)} {int(100 * done):3d}%"
+    full = int(done * cells)
+    bar = f"{'█' * full}{'·' * (cells - full)} " if cells else ""
+    return f"{bar}{int(100 * done):3d}%"
 
 
 def watch_jobs(

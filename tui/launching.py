@@ -83,7 +83,11 @@ def _request(
     axes = axes_of(options)
     init = axes.get("policy_init", [None])[0]
     if init is not None and not Path(init).exists() and not init.startswith("/task"):
-        axes["policy_init"] = [str(find(place, init, listing).folder)]
+        try:
+            axes["policy_init"] = [str(find(place, init, listing).folder)]
+        except CommandError as error:  # so that it is told, and marked in the form, what is wrong
+            error.message = f"policy_init: {error.message}"
+            raise
     if parent is None:
         return Request(axes, name=options["name"])
     record = load(parent.folder) or {}

@@ -19,7 +19,7 @@ from .filter_pass import passing
 from .measuring import measure_missing
 from .order import ordered
 from .place import Place
-from .render import ascii_only, clean, figure, fit, mix, plain, with_error
+from .render import ascii_only, called, clean, figure, fit, mix, plain, with_error
 from .state import Row
 from .table import layout, to_csv
 
@@ -123,7 +123,7 @@ def text_table(chosen: Chosen, limit: int | None) -> list[str]:
     """Three stacked blocks of lines, at most `limit` cells wide; None cuts nothing."""
     if not chosen.runs:
         return ["no run matches" if chosen.total == 0 else "no run within the limit"]
-    names = [clean(run["name"]) or run["id"] for run in chosen.runs]
+    names = [called(run) for run in chosen.runs]
     settings = [_HEAD, *_settings(names, chosen.runs)]
     if any(run["verdict"] for run in chosen.runs):
         verdicts = [cell(Row(run["id"], (run,)), COLUMNS["verdict"]) for run in chosen.runs]

@@ -121,13 +121,30 @@ def _at_intervals(say: Callable[[str], None], label: str) -> Callable[[int, int]
     return report
 
 
-def read_configs(folders: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
-    """The settings in each run's run_config.json; runs without one are left out."""
-    from rlhf.runlog import CONFIG_NAME
-    from sessions.runfiles import read_object
+def read_configs(
+    folders: Mapping[str, Path], task: Path | None = None
+) -> dict[str, dict[str, Any]]:
+    """The settings of each run, of one that has not begun those on record; a run without any is
+    left out. With `task`, paths under /task are those in it: one file has one name.
+    """
+    from sessions.rundir import settings
 
-    read = {key: read_object(folder / CONFIG_NAME, []) for key, folder in folders.items()}
-    return {key: config for key, config in read.items() if config is not None}
+    read = {key: settings(folder) for key, folder in folders.items()}
+    found = {key: config for key, config in read.items() if config is not None}
+    if task is None:
+        return found
+    root = str(task.absolute())
+    return {key: {k: _placed(v, root) for k, v in one.items()} for key, one in found.items()}
+
+
+def _placed(value: Any, task: str) -> Any:
+    """A setting; if it is a path that starts with /task, moved to the folder `task`."""
+    from rlhf.config import TASK_PREFIX
+
+    inside = isinstance(value, str) and (value == task or value.startswith(task + "/"))
+    if inside or not isinstance(value, str) or not f"{value}/".startswith(TASK_PREFIX + "/"):
+        return value
+    return task + value.removeprefix(TASK_PREFIX)
 
 
 def write_text(path: Path, text: str) -> str:

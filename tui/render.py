@@ -43,6 +43,13 @@ def width(text: str) -> int:
     return cell_len(text)
 
 
+def called(run: Mapping[str, Any]) -> str:
+    """What a run is called: its name, or its id where another run had that name before."""
+    name, key = clean(str(run["name"])), clean(str(run["id"]))
+    number = re.search(r"-\d+$", key)
+    return key if not name or (number and not name.endswith(number[0])) else name
+
+
 def fit(text: str, cells: int) -> str:
     """Clean text cut to at most `cells` cells; a cut is shown by an ellipsis."""
     if cells <= 0:

@@ -18,7 +18,7 @@ from .filter import FilterError, Test, compile_filter
 from .filter_pass import passing
 from .launch_form import Draft
 from .order import sortable
-from .render import clean, width
+from .render import called, clean, width
 from .watching import Watch
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class State:
         self.runs, self.folders, self.recipes = runs, listing.folders, listing.recipes
         self.problems = listing.problems
         self.watch.compare(before, runs)
-        self.longest_name = max([width(clean(run["name"])) for run in listing.runs] or [0])
+        self.longest_name = max([width(called(run)) for run in listing.runs] or [0])
         self.marks = {key: None for key in self.marks if key in runs}
         if self.open_run not in runs:
             self.open_run = None

@@ -31,7 +31,8 @@ def beside(
     (median,) = quantiles_of(np.sort(scores), [0.5])
     shift = (median - middle) / (high - low) if 0 < high - low < math.inf else math.nan
     between = (math.nan, math.nan)
-    if math.isfinite(shift) and max(len(scores), len(reference)) <= MOST_DRAWN:
+    drawable = trials > 1 and max(len(scores), len(reference)) <= MOST_DRAWN
+    if math.isfinite(shift) and drawable:  # one prompt drawn again and again never differs
         between = _shift_interval((scores, prompts), (reference, reference_prompts))
     known = len(reference) >= ENOUGH
     return {

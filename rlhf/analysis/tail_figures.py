@@ -32,7 +32,9 @@ def figures(scores: Scores, clusters: Clusters | None, seed: int = 0) -> dict[st
     not exist; `why` says which and why.
     """
     ordered = np.sort(scores)
-    drawn = bootstrap(ordered, scores, clusters, seed) if 1 < len(scores) <= MOST_DRAWN else None
+    several = len(np.unique(clusters if clusters is not None else np.arange(len(scores)))) > 1
+    drawable = several and len(scores) <= MOST_DRAWN
+    drawn = bootstrap(ordered, scores, clusters, seed) if drawable else None
     values = _values(ordered)
     enough = len(scores) >= ENOUGH
     shown = {name: _shown(name, values, drawn, enough) for name in (*QUANTILES, "tail_ratio")}

@@ -181,7 +181,7 @@ def one(group: Group, edges: Scores | None, seed: int = 0) -> dict[str, Any]:
         **{kind: getattr(group, kind) for kind in kinds},
         "prompts": None if prompts is None else len(np.unique(prompts)),
         "counts": [] if edges is None else histogram(scores, edges),
-        **figures(scores, prompts, seed),
+        **(figures(scores, prompts, seed) | ({} if group.n else {"why": ["no scores"]})),
         "gold": gold_of_top(scores, np.array(group.gold)) if group.rated else None,
         "beside_reference": None,
     }

@@ -29,7 +29,10 @@ def samples(
     positions: bool,
     as_json: bool,
 ) -> None:
-    """RUN's responses with raw score and KL; [tokens] are over-represented against the reference.
+    """RUN's responses: raw score, KL (k1, nats), xN; [tokens] are over-represented.
+
+    [x]: its share is at least 1.5 times the reference's on the same prompts, and so much that
+    the ratio's interval (95 % jointly for the tokens, over prompts) lies above 1.
 
     xN: sampled N times for its prompt, and shown once. The JSON has the positions always.
     A run without scores is sampled first, which takes some seconds, and kept.

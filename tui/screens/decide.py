@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 from ..deciding import evidence_lines
 from ..fields import Run
 from ..performing import Outcome
-from ..render import clean
+from ..render import called, clean
 from .pane import Pane, Shell
 
 CHOOSE = "s ship   h hold   up down scroll   esc leaves it undecided"
@@ -24,7 +24,7 @@ async def decide_run(pane: Pane, run: Run | None) -> None:
     if run is None:
         pane.shell.say("no run to decide on")
     else:
-        await pane.app.push_screen(DecideScreen(run["id"], clean(run["name"]), pane.shell))
+        await pane.app.push_screen(DecideScreen(run["id"], called(run), pane.shell))
 
 
 class DecideScreen(ModalScreen[None]):

@@ -13,7 +13,7 @@ from sessions.paths import Workspace
 from ..grading import GRADING, SUBMISSION
 from ..messages import Remembered
 from ..performing import Outcome
-from ..render import clean
+from ..render import called, clean
 from ..state import State
 from ..widgets.choices import Choice
 from ..widgets.grade_list import GradeList
@@ -158,7 +158,7 @@ class GradeActions(Pane):
             self.shell.say(READ_ONLY)
             return
         runs = self.state.runs.items()
-        choices = [Choice(key, clean(run["name"]), run["state"]) for key, run in runs]
+        choices = [Choice(key, called(run), run["state"]) for key, run in runs]
         await self.app.push_screen(Picker("a submission from which run?", choices), self._from_run)
 
     async def _from_run(self, key: str | None) -> None:

@@ -14,7 +14,7 @@ from ..disk_table import size
 from ..log_page import Page
 from ..log_reading import FAILED, UNWRITTEN, LogReader
 from ..messages import PageRead
-from ..render import clean
+from ..render import called, clean
 from ..state import State
 from ..widgets.choices import Choice
 from ..widgets.lines import Lines
@@ -207,7 +207,7 @@ class LogsPane(LogFinding):
         self.update()
 
     async def action_pick(self) -> None:
-        runs = [Choice(k, clean(r["name"]), r["state"]) for k, r in self.state.runs.items()]
+        runs = [Choice(k, called(r), r["state"]) for k, r in self.state.runs.items()]
         jobs = [j for j in self.state.watch.jobs if j.id not in self.state.runs]
         found = [*runs, *(Choice(j.id, clean(j.name), f"{j.kind} {j.state}") for j in jobs)]
         await self.app.push_screen(Picker("log of", found), self._picked)

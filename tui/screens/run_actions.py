@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from ..fields import Run
 from ..messages import TrashListed
 from ..performing import Outcome
-from ..render import clean, fit
+from ..render import called, clean, fit
 from ..run_rules import (
     Able,
     if_stopped,
@@ -70,7 +70,7 @@ class RunActions(Pane):
             return []
         runs = self.targets()
         able = [run for run in runs if not why_not(run)]
-        refused = [f"{clean(run['name'])} {why_not(run)}" for run in runs if why_not(run)]
+        refused = [f"{called(run)} {why_not(run)}" for run in runs if why_not(run)]
         if not runs:
             self.shell.say(f"no run to {verb}")
         elif refused and not able:
@@ -88,7 +88,7 @@ class RunActions(Pane):
         look: Callable[[Told], None] | None = None,
     ) -> None:
         """Ask with what would be lost, then do it to the runs."""
-        lines = [f"{fit(clean(run['name']), 40)}  {told(run)}" for run in runs[:SHOWN]]
+        lines = [f"{fit(called(run), 40)}  {told(run)}" for run in runs[:SHOWN]]
         lines += [f"and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
 
         def answered(yes: bool | None) -> None:
@@ -111,7 +111,7 @@ class RunActions(Pane):
 
     async def action_stop(self) -> None:
         if runs := self._able("stop", may_stop):
-            folders = {clean(r["name"]): self.state.folders[r["id"]] for r in runs[:SHOWN]}
+            folders = {called(r): self.state.folders[r["id"]] for r in runs[:SHOWN]}
 
             def look(tell: Told) -> None:
                 self.shell.work("losses", lambda: tell(list(unsaved(folders))))
@@ -135,7 +135,7 @@ class RunActions(Pane):
         runs = self.targets()
         if self._refused() or not runs:
             return
-        names = clean(runs[0]["name"]) if len(runs) == 1 else f"{len(runs)} runs"
+        names = called(runs[0]) if len(runs) == 1 else f"{len(runs)} runs"
         tags = dict.fromkeys(tag for run in runs for tag in run["tags"] or [])
         hint = f"text is a note; +tag adds, -tag removes   tags: {clean(', '.join(tags)) or 'none'}"
 

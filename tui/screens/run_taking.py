@@ -49,7 +49,10 @@ class RunTaking(RootView):
 
     def action_differences(self) -> None:
         folders = {key: self.state.folders[key] for key in self.state.overlaid()}
-        self.shell.work("compare", lambda: self.post_message(ConfigsRead(read_configs(folders))))
+        task = self.shell.place.task
+        self.shell.work(
+            "compare", lambda: self.post_message(ConfigsRead(read_configs(folders, task)))
+        )
 
     def on_configs_read(self, message: ConfigsRead) -> None:
         """In which settings the runs differ."""

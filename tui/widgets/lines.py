@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 
 class Lines(Widget):
-    """Shows lines as they are, cut at its edge; repaints only when they change."""
+    """Shows lines as they are, cut at its edge with an ellipsis; repaints only when they change."""
 
     def __init__(self, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -30,6 +30,10 @@ class Lines(Widget):
         width = self.size.width
         if y >= len(self._lines):
             return Strip.blank(width, self.rich_style)
-        segments = self._lines[y].render(self.app.console)
+        line = self._lines[y]
+        if line.cell_len > width:
+            line = line.copy()
+            line.truncate(width, overflow="ellipsis")
+        segments = line.render(self.app.console)
         strip = Strip(list(segments)).apply_style(self.rich_style)
         return strip.adjust_cell_length(width, self.rich_style)
