@@ -110,7 +110,8 @@ def _last_words(record: JSON) -> str:
         return ""
     if isinstance(seen.get("signal"), int):
         return f" ({signal_name(seen['signal'])})"
-    return f" (exit code {seen.get('code')})"
+    said = f": {seen['said']}" if isinstance(seen.get("said"), str) else ""
+    return f" (exit code {seen.get('code')}{said})"
 
 
 def signal_name(number: int) -> str:

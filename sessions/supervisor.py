@@ -45,7 +45,6 @@ class Slot:
     child: subprocess.Popen[bytes] | None
     folder: Path
     attempt: int = 0  # 0: adopted, or a check after the run
-    full: bool = False  # how it ended could not be kept: the disk was full
 
 
 @dataclass
@@ -119,11 +118,10 @@ class Supervisor:
     def _kept(self, slot: Slot, child: subprocess.Popen[bytes]) -> bool:
         """Keep how an attempt ended; False while the disk is too full for that."""
         try:
-            if slot.attempt and not keep_ending(slot.folder, slot.attempt, child, slot.full):
+            if slot.attempt and not keep_ending(slot.folder, slot.attempt, child):
                 self._postpone(slot.folder.name)
         except SessionError as error:
-            slot.full = no_room(error)
-            return not slot.full
+            return not no_room(error)
         return True
 
     def _postpone(self, identifier: str) -> None:
