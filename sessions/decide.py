@@ -28,12 +28,18 @@ Evidence = dict[str, Any]
 
 
 def evidence(
-    run: Run, folder: Path, evaluations: Evaluations, reference: Run | None, tails: TailsEvidence
+    run: Run,
+    folder: Path,
+    evaluations: Evaluations,
+    reference: Run | None,
+    tails: TailsEvidence,
+    decided: int,
 ) -> Evidence:
     """The figures of a run as they are shown, the sha256 of what they came from, what is missing.
 
-    `digest` names all of it: whoever decides gives it back, so that the decision is on what was
-    seen. Figures have the units of `runs --json`.
+    `decided` is the number of decisions that were made on it before. `digest` names all of it:
+    whoever decides gives it back, so that the decision is on what was seen. Figures have the
+    units of `runs --json`.
     """
     unseen = [] if tails.figures else [_lack("tails of the raw scores", tails.why)]
     found = {
@@ -41,6 +47,7 @@ def evidence(
         "quality": run["quality"],
         "sha256": {**dict(_hashes(folder, evaluations)), **tails.sha256},
         "missing": [*_missing(run, reference), *unseen],
+        "decided": decided,
     }
     return {**found, "digest": hashlib.sha256(dumps(found).encode()).hexdigest()[:32]}
 
@@ -107,7 +114,8 @@ def decide(
         raise UsageError(f"a reason has at most {LONGEST_REASON} characters, found {len(reason)}")
     if seen is not None and seen != found["digest"]:
         fix = "look at the evidence again, then decide"
-        raise AnswerNo(f"the figures of {identifier} are others than those looked at", fix=fix)
+        what = f"the figures of {identifier}, or the decisions on it,"
+        raise AnswerNo(f"{what} are others than those looked at", fix=fix)
     fields = {"decision": decision, "reason": reason.strip(), "evidence": found}
     return meta.append(workspace, identifier, "decision", **fields)
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -146,7 +146,7 @@ def run_search(
             number, back = 0, pages_back(path, 0)
         tell.matches(update.lines, None if newest else number)
         number += len(update.lines)
-        before = next(back, []) if tell.found < LIMIT else []
+        before = _earlier(back) if tell.found < LIMIT else []
         tell.matches(before[::-1], None)
         if not update.more and not before:
             if tail:
@@ -157,6 +157,14 @@ def run_search(
             time.sleep(POLL_S)
         if tell.found == most:
             return
+
+
+def _earlier(back: Iterator[list[Line]]) -> list[Line]:
+    """The page before; none if the log is gone meanwhile: the follower tells of that."""
+    try:
+        return next(back, [])
+    except OSError:
+        return []
 
 
 class _Tail:

@@ -116,4 +116,8 @@ def _conclude(folder: Path, attempt: int, how: str) -> None:
         record["stop"]["ended"] = how
         return None
 
-    update(folder, note)
+    try:
+        update(folder, note)
+    except SessionError as error:
+        if not no_room(error):
+            raise

@@ -82,7 +82,7 @@ async def jobs_shown(app: ConsoleApp, pilot: Pilot[Any], jobs: Sequence[Progress
     """Pane 6 with these jobs; no others come."""
     await ready(app, pilot)
     await pilot.press("6")
-    await pilot.pause(0.1)
     app.background.end()
+    await pilot.pause(0.1)
     app.on_jobs_changed(JobsChanged(jobs, False))
     await pilot.pause()

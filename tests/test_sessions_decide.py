@@ -85,6 +85,8 @@ def test_tails_that_were_looked_at_are_evidence_and_the_others_are_missing(
     seen = ("--reason", "x", "--seen")
     assert console.run("decide", "kl002", "hold", *seen, before["digest"]).returncode == 1
     assert console.run("decide", "kl002", "hold", *seen, after["digest"]).returncode == 0
+    again = console.run("decide", "kl002", "ship", *seen, after["digest"])
+    assert again.returncode == 1 and "or the decisions on it" in again.stderr
     text = console.run("decide", "kl002").stdout
     assert ">ref p99.5" in text and "median shifted (95 % each): " in text
 

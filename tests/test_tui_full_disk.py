@@ -32,6 +32,7 @@ ONE_DISK = (
     "import os, tempfile; tempfile._candidate_tempdir_list = lambda: [os.environ['TMPDIR']]\n"
 )
 SAVE = "\x13"
+BEGUN = ("starting", "stalled")  # it logs nothing: after a minute it reads stalled
 STEPS = 14
 PAGE = 4096  # a file takes whole ones, so the last page of one may have room on a full disk
 
@@ -121,7 +122,7 @@ def test_a_command_says_one_line_and_loses_nothing(full: Full, case: str) -> Non
     assert "No space left on device" in done.stderr and "free some space" in done.stderr
     assert str(full.disk) in done.stderr, "it does not say which disk"
     assert changed(full.root, before) == []
-    assert full.lab.state("live").state == "starting", "what lives is not disturbed"
+    assert full.lab.state("live").state in BEGUN, "what lives is not disturbed"
 
 
 def test_a_run_can_be_ended(full: Full) -> None:
@@ -129,7 +130,7 @@ def test_a_run_can_be_ended(full: Full) -> None:
     done = full.run("stop", "ends", "--yes")
     assert done.returncode == 0, done.stderr
     assert not alive(process)
-    assert full.lab.state("live").state == "starting"
+    assert full.lab.state("live").state in BEGUN
 
 
 def test_what_cannot_be_measured_is_said_by_name(full: Full) -> None:
@@ -216,6 +217,7 @@ def test_a_dashboard_over_a_full_disk_says_what_it_cannot_do_and_goes_on(
             terminal.sees("wrong: cannot write", "No space left", "free some space")
             terminal.press("esc", "6", "a", "enter")
             terminal.sees("alert when")
+            fill(disk)  # what was refused gave back its scratch files
             terminal.press("train.kl>8", "enter")
             terminal.sees("not kept for the next time", "No space left", "free some space")
             assert changed(lab.workspace.root, before) == []

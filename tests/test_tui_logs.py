@@ -296,7 +296,7 @@ async def test_a_run_without_output_shows_its_rows_as_lines(output: str, console
         await until(
             pilot, lambda: "step    800  proxy      1  KL      2 nats (k1)" in screen_text(app)
         )
-        assert "output.log is empty" in screen_text(app)
+        assert "no output: rows" in screen_text(app)
         app.pane._look_for("step +400 .*KL +1 nats", True)  # type: ignore[attr-defined]
         await until(pilot, lambda: app.pane._page.filtered and app.pane._page.lines)  # type: ignore[attr-defined]
         (line,) = app.pane._page.lines  # type: ignore[attr-defined]

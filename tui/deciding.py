@@ -32,8 +32,10 @@ def figure_lines(figures: Document) -> Iterator[str]:
         means = (proxy.get("mean"), proxy.get("se"), kl.get("mean"), kl.get("se"))
         yield _row(family, *means, proxy.get("n")) + _beside(_object(tails, "families"), family)
     if tails:
-        counts = sorted({one.get("n", 0) for one in _object(tails, "families").values()})
-        shifted = [clean(str(one)) for one in tails.get("shifted") or []]
+        rows = [_object(_object(tails, "families"), family) for family in FAMILIES]
+        counts = sorted({n for row in rows if isinstance(n := row.get("n"), int)})
+        found = tails.get("shifted")
+        shifted = [clean(str(one)) for one in found] if isinstance(found, list) else []
         yield f">ref and shift are of {' or '.join(map(str, counts))} scores a family;"
         yield f"median shifted (95 % each): {' '.join(shifted) or 'nowhere'}"
 

@@ -45,12 +45,14 @@ def _document(
         run, sources = runs[found.id], catalogue.evaluations
         kept = Tails(catalogue.task, workspace, keep=not place.read_only)
         tails = tails_evidence(kept, found.folder)
-        evidence = decisions.evidence(run, found.folder, sources, runs.get(REFERENCE), tails)
+        history = meta.read(workspace, found.id).of_kind("decision")
+        evidence = decisions.evidence(
+            run, found.folder, sources, runs.get(REFERENCE), tails, len(history)
+        )
         stale = run["verdict_stale"]
         if decision is not None:
-            decisions.decide(workspace, found.id, decision, reason, evidence, seen)
-            stale = False
-        history = meta.read(workspace, found.id).of_kind("decision")
+            made = decisions.decide(workspace, found.id, decision, reason, evidence, seen)
+            history, stale = [*history, made], False
         facts = {"run": found.id, "name": run["name"], "verdict": decision or run["verdict"]}
         return {**facts, "verdict_stale": stale, "evidence": evidence, "decisions": history}
 

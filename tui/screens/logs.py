@@ -135,7 +135,6 @@ class LogsPane(LogFinding):
         self.shell.renew()
 
     def _draw(self) -> None:
-        from sessions.paths import OUTPUT_LOG
 
         page, last = self._page, len(self._page.lines) - 1
         self._at = last if page.following else max(0, min(self._at, last))
@@ -148,7 +147,7 @@ class LogsPane(LogFinding):
         key = self._shown[0] if self._shown else None
         name = self.state.runs.get(key or "", {}).get("name", key)
         head = f" {clean(str(name))}  {page.name}"
-        head += f"  ({OUTPUT_LOG} is empty: rows of metrics; m: as written)" if page.rows else ""
+        head += "  (no output: rows of metrics; m: as written)" if page.rows else ""
         head = head if key else " No run is open: o chooses one"
         self.query_one("#log-head", Lines).show([Text(head, style="bold")])
 
