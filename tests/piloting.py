@@ -34,7 +34,7 @@ def screen_text(app: App[Any]) -> str:
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
-async def until(pilot: Pilot[Any], holds: Callable[[], object], seconds: float = 30) -> None:
+async def until(pilot: Pilot[Any], holds: Callable[[], object], seconds: float = 60) -> None:
     """Wait until something holds; after so many seconds of the clock it fails with the screen."""
     end = time.monotonic() + seconds
     while True:

@@ -89,7 +89,7 @@ class Terminal:
             if len(self.output) == before:
                 return
 
-    def until(self, condition: Callable[[], bool], seconds: float = 30) -> None:
+    def until(self, condition: Callable[[], bool], seconds: float = 60) -> None:
         """Take in output until `condition` holds; fails with the screen if it never does."""
         end = time.monotonic() + seconds
         while not condition():
