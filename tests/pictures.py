@@ -60,7 +60,7 @@ PICTURES = {
     "decide": Picture((*BEST, "d"), "still missing", (("runs",),)),
     "launch": Picture(("down", "n"), "1 run on"),
     "jobs": Picture(("6",), "min left", SWEEP),
-    "logs": Picture(("end", "4"), "step 40/"),
+    "logs": Picture(("slash", *"sweep", "enter", "home", "4"), "step 40/", SWEEP),
 }
 
 
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="rlhf-tui-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="rlhf-tui-", ignore_cleanup_errors=True) as scratch:
         os.environ["XDG_CACHE_HOME"] = f"{scratch}/cache"
         place = Place.of(Path(scratch) / "workspace", None, (), False)
         for name in options.names or PICTURES:
