@@ -376,6 +376,22 @@ def test_no_family_column_is_one_group(tmp_path: Path) -> None:
     assert list(one_file(path).groups) == [scorefile.ONE_GROUP]
 
 
+def test_files_of_unknown_prompts_have_no_reference_but_one_like_them() -> None:
+    def source(*families: str) -> tails.Source:
+        rows = [Row(1, family, 1.0, None, None, {}) for family in families]
+        return tails.Source("x").take(rows)
+
+    def found(*sources: tails.Source) -> tuple[Any, int]:
+        document = tails.tails(sources, reference=True)
+        return document["alone"], len(document["sources"])
+
+    assert found(source("dune"), source("all")) == ("the file names no family: shown alone", 1)
+    both = "the files name no family: shown without the reference"
+    assert found(source("dune"), source("all"), source("all")) == (both, 2)
+    assert found(source("dune"), source("all"), source("dune")) == (None, 3)
+    assert found(source("all"), source("all")) == (None, 2)
+
+
 def test_families_of_any_kind_and_number(tmp_path: Path) -> None:
     odd = ["\x1b[2J", "", 7, "x" * 5000, {"a": 1}, "(other families)"]
     rows = [{"family": family, "score": 1.0} for family in [*odd, *range(10, 500)]]

@@ -121,7 +121,9 @@ def _cells(one: dict[str, Any], wide: bool) -> list[str]:
 
 
 def remarks(tails: Tails, families: Sequence[str]) -> Iterator[str]:
-    """What is withheld or not finite, what gold says, and which tails are heavy."""
+    """What is left out, withheld or not finite, what gold says, and which tails are heavy."""
+    if tails.document.get("alone"):
+        yield clean(str(tails.document["alone"]))
     verdicts: dict[str, list[str]] = {}
     lead = f"{clean(families[0])}: " if len(families) == 1 else ""  # named once
     for family in families:
