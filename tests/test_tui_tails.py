@@ -12,6 +12,7 @@ from terminal import Terminal
 from toy_scores import gone, sampled
 
 from rlhf.vocab import FAMILIES
+from tui.deciding import figure_lines
 from tui.histograms import GROUND, Bars, Options, arranged, as_text, draw, merged
 
 RUN = "kl002-s1500"
@@ -71,6 +72,12 @@ def test_a_score_file_from_elsewhere(scored: Console, tmp_path: Path) -> None:
     assert found["families"]["all"][0]["quantiles"]["p99"]["value"] == 1980
     text = scored.run("tails", "--file", str(path), "--alone").stdout
     assert "not read: theirs.csv, line 2003: score is 'high', not a number" in text
+
+
+def test_evidence_of_one_score_is_not_of_scores() -> None:
+    for n, said in ((1, "are of 1 score a family;"), (2, "are of 2 scores a family;")):
+        figures = {"tails": {"families": {"dune": {"n": n}}, "shifted": []}}
+        assert said in "\n".join(figure_lines(figures))
 
 
 def test_a_file_that_names_no_family_is_shown_alone(scored: Console, tmp_path: Path) -> None:

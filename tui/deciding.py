@@ -34,7 +34,8 @@ def figure_lines(figures: Document) -> Iterator[str]:
     if tails:
         counts = sorted({one.get("n", 0) for one in _object(tails, "families").values()})
         shifted = [clean(str(one)) for one in tails.get("shifted") or []]
-        yield f">ref and shift are of {' or '.join(map(str, counts))} scores a family;"
+        scores = "score" if counts == [1] else "scores"
+        yield f">ref and shift are of {' or '.join(map(str, counts))} {scores} a family;"
         yield f"median shifted (95 % each): {' '.join(shifted) or 'nowhere'}"
 
 
