@@ -74,6 +74,18 @@ def test_a_score_file_from_elsewhere(scored: Console, tmp_path: Path) -> None:
     assert "not read: theirs.csv, line 2003: score is 'high', not a number" in text
 
 
+@pytest.mark.parametrize("names", [("",), ("", "dune")], ids=["one", "beside another"])
+def test_a_familys_long_name_does_not_fill_the_page(
+    scored: Console, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    path = tmp_path / "s.csv"
+    long = "x" * 5000
+    path.write_text("score,family\n" + "".join(f"1,{name or long}\n" for name in names))
+    text = scored.run("tails", "--file", str(path), "--alone").stdout
+    assert "x" * 30 in text and text.count("x") < 200
+    assert max(len(line) for line in text.splitlines() if "xxx" in line) <= 80
+
+
 def test_evidence_of_one_score_is_not_of_scores() -> None:
     for n, said in ((1, "are of 1 score a family;"), (2, "are of 2 scores a family;")):
         figures = {"tails": {"families": {"dune": {"n": n}}, "shifted": []}}
