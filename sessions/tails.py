@@ -21,7 +21,7 @@ from .scores import ScoreFiles
 from .task import Task
 
 FORMAT = 1
-MADE_BY = 3  # goes up when the same files would give another document
+MADE_BY = 4  # goes up when the same files would give another document
 REFERENCE = "reference"
 MOST = 9  # score files on one axis, the reference included
 
@@ -75,6 +75,7 @@ class Tails:
     ) -> Document:
         """The tails of the files on one axis; with a reference, it is the first of them.
 
+        The reference is left out where it is no match for the files: `alone` then says why.
         Takes half a second the first time. Raises InputError for a file that cannot be used,
         SessionError if the child cannot run, EvaluationError if it is cancelled.
         """
@@ -93,7 +94,7 @@ class Tails:
                     kept.parent.mkdir(parents=True, exist_ok=True)
                     write_json(kept, found)
                 self.scores.hashes.save()
-        for about, source in zip(found["sources"], sources, strict=True):
+        for about, source in zip(found["sources"], shown(found, sources), strict=True):
             about |= {"name": source.name, "path": str(source.file)}
         return found
 
@@ -116,9 +117,15 @@ class Tails:
         return found
 
 
+def shown(found: Document, sources: Sequence[Source]) -> Sequence[Source]:
+    """Those of the sources that the document is of: all, or all but the reference."""
+    return sources[1:] if found.get("alone") else sources
+
+
 def is_whole(found: Document, sources: int) -> bool:
     """Whether a document has what its readers rely on, for so many sources."""
     families, about = found.get("families"), found.get("sources")
+    sources -= bool(found.get("alone"))
     return (
         found.get("format") == FORMAT
         and isinstance(about, list)

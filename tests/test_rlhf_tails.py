@@ -1,5 +1,6 @@
 """Tails: figures against numpy and by hand, and every kind of score file that may be met."""
 
+import gzip
 import json
 import math
 import random
@@ -289,15 +290,28 @@ def test_a_csv_with_quotes_bom_and_other_column_order(tmp_path: Path) -> None:
     ("line", "why"),
     [
         ("{", "is not valid JSON"),
-        ("[1]", "is not a JSON object"),
+        ("[1]", "is a JSON array; give one object a line (JSONL)"),
+        ("1", "is not a JSON object"),
         ('{"family": "dune"}', "has no score"),
         ('{"score": "much"}', "score is 'much', not a number"),
+        ('{"score": "1_000"}', "score is '1_000', not a number"),
         ('{"score": true}', "score is True, not a number"),
         ('{"score": [1]}', "score is [1], not a number"),
         ("[" * 50_000, "is not valid JSON"),
         ('{"score": "' + "x" * (1 << 20) + '"}', f"is longer than {1 << 20} characters"),
     ],
-    ids=["torn", "list", "no score", "word", "bool", "array", "depth", "endless line"],
+    ids=[
+        "torn",
+        "list",
+        "bare",
+        "no score",
+        "word",
+        "underscore",
+        "bool",
+        "array",
+        "depth",
+        "endless line",
+    ],
 )
 @pytest.mark.parametrize("last", [False, True], ids=["in the middle", "as the last line"])
 def test_bad_lines_are_named_with_their_number(
@@ -376,6 +390,22 @@ def test_no_family_column_is_one_group(tmp_path: Path) -> None:
     assert list(one_file(path).groups) == [scorefile.ONE_GROUP]
 
 
+def test_files_of_unknown_prompts_have_no_reference_but_one_like_them() -> None:
+    def source(*families: str) -> tails.Source:
+        rows = [Row(1, family, 1.0, None, None, {}) for family in families]
+        return tails.Source("x").take(rows)
+
+    def found(*sources: tails.Source) -> tuple[Any, int]:
+        document = tails.tails(sources, reference=True)
+        return document["alone"], len(document["sources"])
+
+    assert found(source("dune"), source("all")) == ("the file names no family: shown alone", 1)
+    both = "the files name no family: shown without the reference"
+    assert found(source("dune"), source("all"), source("all")) == (both, 2)
+    assert found(source("dune"), source("all"), source("dune")) == (None, 3)
+    assert found(source("all"), source("all")) == (None, 2)
+
+
 def test_families_of_any_kind_and_number(tmp_path: Path) -> None:
     odd = ["\x1b[2J", "", 7, "x" * 5000, {"a": 1}, "(other families)"]
     rows = [{"family": family, "score": 1.0} for family in [*odd, *range(10, 500)]]
@@ -397,6 +427,42 @@ def test_files_without_scores_are_refused(tmp_path: Path, name: str, text: str, 
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError, match=words.replace("(", r"\(").replace("?)", r"\?\)")):
         one_file(tmp_path / name)
+
+
+ARRAY = "is a JSON array; give one object a line (JSONL)"
+UTF_16 = "is UTF-16: save it as UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'[{"score": 1}, {"score": 2}]\n', f" {ARRAY}"),
+        (b'\xef\xbb\xbf[\n  {\n    "score": 1\n  }\n]\n', f" {ARRAY}"),
+        (b"[\r\n1,\r\n2\r\n]", f" {ARRAY}"),
+        (b"[]", f" {ARRAY}"),
+        (b"[1, 2]\n", f" holds no score: line 1 {ARRAY}"),
+        (gzip.compress(b"score\n1\n"), " is compressed (gzip): unpack it first"),
+        ("score\n1\n".encode("utf-16"), f" {UTF_16}"),
+        (b"\xfe\xff" + "score\n1\n".encode("utf-16-be"), f" {UTF_16}"),
+        (b"score;family\n1;dune\n", ": fields are separated by ';': use commas"),
+        (b'"id";"Score"\n"a";1\n', ": fields are separated by ';': use commas"),
+        (b"family\tscore\ndune\t1\n", ": fields are separated by tabs: use commas"),
+        (b"score|id\n1|a\n", ": fields are separated by '|': use commas"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_by_what_it_is(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
+    path = tmp_path / "s.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as refused:
+        one_file(path)
+    assert str(refused.value) == f"{path}{words}"
+
+
+def test_one_score_is_not_scores() -> None:
+    assert of_scores([1.0])["why"][0].startswith("1 score: ")
+    assert of_scores([1.0, 2.0])["why"][0].startswith("2 scores: ")
 
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:

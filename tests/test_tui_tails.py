@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 import toy_scores
-from piloting import SIZES, app_over, ready, screen_text, tails_shown, type_keys
+from piloting import SIZES, app_over, ready, screen_text, tails_shown, type_keys, until
 from synthetic import Console, open_terminal
 from terminal import Terminal
 from toy_scores import gone, sampled
 
 from rlhf.vocab import FAMILIES
+from tui.deciding import figure_lines
 from tui.histograms import GROUND, Bars, Options, arranged, as_text, draw, merged
 
 RUN = "kl002-s1500"
@@ -71,8 +72,65 @@ def test_a_score_file_from_elsewhere(scored: Console, tmp_path: Path) -> None:
     assert found["families"]["all"][0]["quantiles"]["p99"]["value"] == 1980
     text = scored.run("tails", "--file", str(path), "--alone").stdout
     assert "not read: theirs.csv, line 2003: score is 'high', not a number" in text
-    beside = json.loads(scored.run("tails", "--file", str(path), "--json").stdout)
-    assert [source["name"] for source in beside["sources"]] == ["reference", "theirs.csv"]
+
+
+@pytest.mark.parametrize("names", [("",), ("", "dune")], ids=["one", "beside another"])
+def test_a_familys_long_name_does_not_fill_the_page(
+    scored: Console, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    path = tmp_path / "s.csv"
+    long = "x" * 5000
+    path.write_text("score,family\n" + "".join(f"1,{name or long}\n" for name in names))
+    text = scored.run("tails", "--file", str(path), "--alone").stdout
+    assert "x" * 30 in text and text.count("x") < 200
+    assert max(len(line) for line in text.splitlines() if "xxx" in line) <= 80
+
+
+def test_evidence_of_one_score_is_not_of_scores() -> None:
+    for n, said in ((1, "are of 1 score a family;"), (2, "are of 2 scores a family;")):
+        figures = {"tails": {"families": {"dune": {"n": n}}, "shifted": []}}
+        assert said in "\n".join(figure_lines(figures))
+
+
+def test_a_file_that_names_no_family_is_shown_alone(scored: Console, tmp_path: Path) -> None:
+    path = tmp_path / "theirs.csv"
+    path.write_text("score\n1\n2\n3\n")
+    found = json.loads(scored.run("tails", "--file", str(path), "--json").stdout)
+    assert [source["name"] for source in found["sources"]] == ["theirs.csv"]
+    assert list(found["families"]) == ["all"] and found["edges"][-1] == 3
+    assert found["alone"] == "the file names no family: shown alone"
+    text = scored.run("tails", "--file", str(path)).stdout
+    assert text.count(found["alone"]) == 1
+    assert "reference  " not in text and "dune" not in text
+
+
+def test_a_file_that_names_a_family_is_beside_the_reference(
+    scored: Console, tmp_path: Path
+) -> None:
+    path = tmp_path / "theirs.csv"
+    path.write_text("score,family\n1,dune\n2,\n")
+    found = json.loads(scored.run("tails", "--file", str(path), "--json").stdout)
+    assert [source["name"] for source in found["sources"]] == ["reference", "theirs.csv"]
+    assert found["alone"] is None and list(found["families"]) == [*FAMILIES, "all"]
+
+
+async def test_the_pane_shows_a_file_that_names_no_family_alone(
+    scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored.run("tails", "reference")  # so that it has scores
+    monkeypatch.setenv("XDG_CACHE_HOME", scored.environment["XDG_CACHE_HOME"])
+    monkeypatch.setenv("PYTHONPATH", str(toy_scores.ROOT))
+    path = tmp_path / "s.csv"
+    path.write_text("score\n1\n2\n3\n")
+    app = app_over(scored, read_only=False)
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await tails_shown(app, pilot, path)
+        await until(pilot, lambda: "shown alone" in screen_text(app))
+        assert pane.tails is not None and pane.tails.names == ["s.csv"]
+        assert pane.tails.families == ["all"]
+        await type_keys(app, "enter")
+        await until(pilot, lambda: "1 response" in screen_text(app))
+        assert "reference:" not in screen_text(app)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ def figure_lines(figures: Document) -> Iterator[str]:
         counts = sorted({n for row in rows if isinstance(n := row.get("n"), int)})
         found = tails.get("shifted")
         shifted = [clean(str(one)) for one in found] if isinstance(found, list) else []
-        yield f">ref and shift are of {' or '.join(map(str, counts))} scores a family;"
+        scores = "score" if counts == [1] else "scores"
+        yield f">ref and shift are of {' or '.join(map(str, counts))} {scores} a family;"
         yield f"median shifted (95 % each): {' '.join(shifted) or 'nowhere'}"
 
 

@@ -15,7 +15,7 @@ from .histograms import GROUND, Bars, as_text, draw
 from .measuring import reporting
 from .place import Place
 from .plotting import Options, glyph
-from .render import ascii_only, clean
+from .render import ascii_only, clean, fit
 from .tails_view import Tails, headline, remarks, table_lines
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _lines(tails: Tails, log: bool) -> Iterator[str]:
 def _picture(tails: Tails, family: str, log: bool, width: int) -> Iterator[str]:
     figures, names = tails.of(family), tails.names
     ascii = _plain_stdout()
-    yield clean(family)
+    yield fit(clean(family), width)
     ground = 1 if tails.has_reference else 0
     marks = ["%" if ascii else "█"] * ground + [glyph(i, ascii) for i in range(len(names) - ground)]
     for mark, name, one in zip(marks, names, figures, strict=True):

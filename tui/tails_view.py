@@ -14,6 +14,7 @@ from .table import layout
 QUANTILES = ("p50", "p90", "p99", "p99.5")
 WIDE = 132  # cells from which intervals are written out
 NAME_ROOM = (18, 24)  # cells of a source's name, narrow and wide
+FAMILY_ROOM = 40  # cells of a family's name in a sentence
 MOST_LISTED = 4  # labels after a verdict
 NONFINITE = {"nan": "NaN", "pos_inf": "+inf", "neg_inf": "-inf", "missing": "missing"}
 
@@ -121,12 +122,15 @@ def _cells(one: dict[str, Any], wide: bool) -> list[str]:
 
 
 def remarks(tails: Tails, families: Sequence[str]) -> Iterator[str]:
-    """What is withheld or not finite, what gold says, and which tails are heavy."""
+    """What is left out, withheld or not finite, what gold says, and which tails are heavy."""
+    if tails.document.get("alone"):
+        yield clean(str(tails.document["alone"]))
     verdicts: dict[str, list[str]] = {}
-    lead = f"{clean(families[0])}: " if len(families) == 1 else ""  # named once
+    lead = f"{fit(clean(families[0]), FAMILY_ROOM)}: " if len(families) == 1 else ""  # named once
     for family in families:
+        called = fit(clean(family), FAMILY_ROOM)
         for name, one in zip(tails.names, tails.of(family), strict=True):
-            label, bad = name if lead else f"{clean(family)} of {name}", not_finite(one)
+            label, bad = name if lead else f"{called} of {name}", not_finite(one)
             said = [*([f"not finite: {bad}"] if bad else []), *map(clean, one["why"])]
             if one["tail"]:
                 verdicts.setdefault(clean(one["tail"]), []).append(label)

@@ -70,7 +70,7 @@ def look(place: "Place", chosen: Chosen, cancel: Cancel) -> Found:
     try:
         made = _tails(place)
         there, lacking = made.stored(made.beside(_wanted(chosen)))
-        from sessions.tails import Source
+        from sessions.tails import Source, shown
 
         there += [Source(path.name, path) for path in chosen.files]
         names = tuple(one.name for one in lacking)
@@ -78,7 +78,7 @@ def look(place: "Place", chosen: Chosen, cancel: Cancel) -> Found:
         if not there or (beside and len(there) == 1 and lacking):
             return Found(chosen, lacking=names)
         document = made.document(there, beside, cancel)
-        return Found(chosen, Tails(document), there, names)
+        return Found(chosen, Tails(document), shown(document, there), names)
     except (SessionError, EvaluationError, CommandError) as error:
         return Found(chosen, failure=clean(str(error)))
 

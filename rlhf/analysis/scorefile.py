@@ -8,8 +8,10 @@ that cannot be read is a problem with its line number, never a reason to stop or
 import csv
 import json
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator
+from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -20,6 +22,15 @@ from ..vocab import nearest
 ONE_GROUP = "all"  # the family of rows that name none
 LONGEST = 1 << 20  # characters of a line that are read
 COLUMNS = ("score", "family", "gold", "id", "prompt", "response", "kl")
+SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}  # that others use, and what they are called
+NO_TEXT = {
+    b"\x1f\x8b": "compressed (gzip): unpack it first",
+    b"PK\3\4": "a zip archive or a spreadsheet: save the scores as CSV",
+    b"\xff\xfe": "UTF-16: save it as UTF-8",
+    b"\xfe\xff": "UTF-16: save it as UTF-8",
+}
+AN_ARRAY = "is a JSON array; give one object a line (JSONL)"
+_ARRAY = re.compile(r"\[\s*?[{\]\n]")  # of objects, or over several lines: no line of it is a row
 _UNNAMED = (None, "")
 NONE_WRITTEN = {"", "null", "none"}  # a score that is not there, as CSV files spell it
 
@@ -45,18 +56,29 @@ class Bad(NamedTuple):
 def read_scores(path: str | Path) -> Iterator[Row | Bad]:
     """The rows of a score file in order. Raises DataError if it cannot be read or has no score."""
     try:
-        with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
-            yield from _read(file, path)
+        with open(path, "rb") as raw:
+            _check_kind(raw.peek(4), path)
+            with TextIOWrapper(raw, "utf-8-sig", "replace", newline="") as file:
+                yield from _read(file, path)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
 
 
+def _check_kind(start: bytes, path: str | Path) -> None:
+    """Refuse a file that is no UTF-8 text by what it is."""
+    for magic, what in NO_TEXT.items():
+        if start.startswith(magic):
+            raise DataError(f"{path} is {what}")
+
+
 def _read(file: IO[str], path: str | Path) -> Iterator[Row | Bad]:
-    start = file.read(4096).lstrip()[:1]
+    start = file.read(4096).lstrip()
     if not start:
         raise DataError(f"{path} is empty: a score file is JSONL or CSV with a score in each row")
+    if _ARRAY.match(start):
+        raise DataError(f"{path} {AN_ARRAY}")
     file.seek(0)
-    is_json = start in "{[" or str(path).lower().endswith((".jsonl", ".json", ".ndjson"))
+    is_json = start[0] in "{[" or str(path).lower().endswith((".jsonl", ".json", ".ndjson"))
     for line, fields in _json_rows(file) if is_json else _csv_rows(file, path):
         yield _row(line, fields) if isinstance(fields, dict) else Bad(line, fields)
 
@@ -83,6 +105,8 @@ def _parsed(line: str) -> dict[str, Any] | str:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return "is not valid JSON"
+    if isinstance(value, list):
+        return AN_ARRAY
     return value if isinstance(value, dict) else "is not a JSON object"
 
 
@@ -91,6 +115,7 @@ def _csv_rows(file: IO[str], path: str | Path) -> Iterator[tuple[int, dict[str, 
     reader = csv.reader(chain(_lines(file), [_END]))
     header = [name.strip().lower() for name in next(filter(None, reader), [])]
     if "score" not in header:
+        _check_separator(header, path)
         found = ", ".join(header)[:120]
         raise DataError(f"{path} has no column 'score'{nearest('score', header)}: {found}")
     while True:
@@ -107,6 +132,14 @@ def _csv_rows(file: IO[str], path: str | Path) -> Iterator[tuple[int, dict[str, 
             yield first, f"opens a quote that nothing closes: lines {first} to {last} are lost"
         elif cells:
             yield reader.line_num, _named(header, cells)
+
+
+def _check_separator(header: list[str], path: str | Path) -> None:
+    """Refuse a heading that would have a score, were its fields separated by commas."""
+    for separator, name in SEPARATORS.items():
+        cells = ",".join(header).split(separator)
+        if len(cells) > 1 and "score" in (cell.strip(' "') for cell in cells):
+            raise DataError(f"{path}: fields are separated by {name}: use commas")
 
 
 _END = "\0end"  # a line of ours after the last: in a cell where a quote is still open
@@ -137,6 +170,8 @@ def _row(line: int, fields: dict[str, Any]) -> Row | Bad:
 def _number(value: Any) -> float | None:
     """A float, nan and infinities included; None for what is no number."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and "_" in value:  # 1_000 is a number to Python alone
         return None
     try:
         return float(value)

@@ -150,7 +150,7 @@ def _why(n: int, iqr: float) -> list[str]:
         return ["no finite score"]
     reasons = []
     if n < ENOUGH:
-        reasons.append(f"{n} scores: p99, p99.5 and the tail ratio need {ENOUGH}")
+        reasons.append(f"{n} score{'s' * (n != 1)}: p99, p99.5 and the tail ratio need {ENOUGH}")
     if iqr == 0:
         reasons.append("no tail ratio: half of the scores or more are one value (IQR 0)")
     elif not math.isfinite(iqr):

@@ -5,7 +5,8 @@
 prints, and with --out writes, one JSON document: per family and file the counts of every bin
 (one set of edges from the lowest to the highest finite score of all of them), quantiles with
 95 % intervals, the tail ratio (p99.5 - p50)/IQR, how many scores were not finite, and how a file
-differs from the reference. See rlhf.analysis.scorefile for what a file may hold.
+differs from the reference. See rlhf.analysis.scorefile for what a file may hold. Files that name
+no family, beside a reference that names them all, are shown without it: `alone` says so.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from .. import cli
 from ..config import integer
 from ..errors import DataError
 from ..runlog import dumps, write_json
-from .scorefile import Bad, Row, read_scores
+from .scorefile import ONE_GROUP, Bad, Row, read_scores
 from .tail_compare import beside, gold_of_top
 from .tail_figures import ENOUGH, Clusters, Scores, edges_over, figures, histogram
 
@@ -133,6 +134,9 @@ def tails(
     sources: Sequence[Source], reference: bool = False, bins: int = BINS, seed: int = 0
 ) -> dict[str, Any]:
     """The document; with `reference` the first source is what the others are compared to."""
+    alone = _why_alone(sources) if reference else None
+    if alone:
+        sources, reference = sources[1:], False
     names = list(dict.fromkeys(chain.from_iterable(source.groups for source in sources)))
     ends = [
         end
@@ -147,10 +151,21 @@ def tails(
         "format": 1,
         "sources": [_about(source) for source in sources],
         "reference": reference,
+        "alone": alone,
         "enough": ENOUGH,
         "edges": [] if edges is None else edges.tolist(),
         "families": families,
     }
+
+
+def _why_alone(sources: Sequence[Source]) -> str | None:
+    """Why the reference, the first source, is left out: scores of unknown prompts are no match."""
+    reference, *others = (set(source.groups) for source in sources)
+    if not others or ONE_GROUP in reference or any(one != {ONE_GROUP} for one in others):
+        return None
+    if len(others) > 1:
+        return "the files name no family: shown without the reference"
+    return "the file names no family: shown alone"
 
 
 def _about(source: Source) -> dict[str, Any]:
