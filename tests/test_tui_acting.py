@@ -62,6 +62,8 @@ BAD: dict[str, tuple[tuple[str, ...], int, str]] = {
     "weights and families": (("launch", "--weights", "dune=0", "--families", "dune"), 2, "one"),
     "a range backwards": (("launch", "--seeds", "3-1"), 2, "3-1"),
     "a missing wrapper": (("launch", "--wrapper", "/nowhere.py"), 3, "/nowhere.py"),
+    "a device for a wrapper": (("wrapper", "check", "/dev/zero"), 3, "no regular file"),
+    "a wrapper to check that is not there": (("wrapper", "check", "/nowhere.py"), 3, "is missing"),
     "an unknown run": (("stop", "nobody", "--yes"), 2, "nobody"),
     "stop without a terminal": (("stop", "reference"), 2, "--yes"),
     "rm without a terminal": (("rm", "reference"), 2, "--yes"),
