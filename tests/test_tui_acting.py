@@ -61,6 +61,7 @@ BAD: dict[str, tuple[tuple[str, ...], int, str]] = {
     "a weight that is none": (("launch", "--weights", "dune=x"), 2, "dune=x"),
     "weights and families": (("launch", "--weights", "dune=0", "--families", "dune"), 2, "one"),
     "a range backwards": (("launch", "--seeds", "3-1"), 2, "3-1"),
+    "a range too long": (("launch", "--seeds", "0-999999"), 2, "more than 1000 seeds"),
     "a missing wrapper": (("launch", "--wrapper", "/nowhere.py"), 3, "/nowhere.py"),
     "a device for a wrapper": (("wrapper", "check", "/dev/zero"), 3, "no regular file"),
     "a wrapper to check that is not there": (("wrapper", "check", "/nowhere.py"), 3, "is missing"),
