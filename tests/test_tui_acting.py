@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from operating import Console
+from operating import WRAPPER, Console
 from toy_lab import ROOT, Lab, eventually
 
 from sessions import queue
@@ -33,6 +33,19 @@ def test_launch_prints_ids_and_wait_tells_the_end(console: Console) -> None:
     assert [run["state"] for run in found["runs"]] == ["finished"] * 4
     listed = console.json("runs", "--evaluate", "0", "--filter", "source=workspace")["runs"]
     assert {run["sweep"] for run in listed} != {None} and len({r["sweep"] for r in listed}) == 1
+
+
+def test_runs_have_a_column_of_wrappers_where_there_is_one(
+    console: Console, tmp_path: Path
+) -> None:
+    (tmp_path / "clip.py").write_text(WRAPPER)
+    listed = ("runs", "--evaluate", "0")
+    assert "wrapper" not in console.run(*listed).stdout
+    console.run("jobs", "pause")
+    console.run("launch", *FAST, "--wrapper", str(tmp_path / "clip.py"))
+    head, *rows = console.run(*listed).stdout.splitlines()
+    assert head.endswith("wrapper")
+    assert [row.split()[0] for row in rows if row.endswith(" clip.py")] == ["kl0.1-s5-clip"]
 
 
 def test_launch_wait_and_follow(console: Console) -> None:
