@@ -99,6 +99,22 @@ def test_failures_are_one_line_or_one_document(case: str, console: Console) -> N
     assert part in console.fails(*words, code=code)
 
 
+def test_a_run_without_a_policy_is_told_what_to_do_before_anything_is_measured(
+    console: Console,
+) -> None:
+    console.run("jobs", "pause")
+    (run,) = console.run("launch", *FAST, "--name", "early").stdout.split()
+    told = {"queued": "wait", "stopped": "resume"}
+    for state, command in told.items():
+        said = f"{run} is {state} and has no policy yet: rlhf-tui {command} {run}"
+        for words in (("samples", run), ("tails", run), ("frontier", run)):
+            assert console.fails(*words, code=1) == said
+        missing = console.json("decide", run)["evidence"]["missing"]
+        tails = [one["why"] for one in missing if one["input"] == "tails of the raw scores"]
+        assert tails == [said.removeprefix(run).replace(" is", "it is", 1)]
+        console.run("stop", run, "--yes")
+
+
 @pytest.mark.parametrize(
     "words",
     [
