@@ -5,6 +5,7 @@ stdout is data, stderr narration. Exit codes are those of errors.Exit.
 
 import io
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -37,6 +38,16 @@ def program() -> None:
 
 
 _FOLDER = click.Path(path_type=Path)
+# the program that started this one in its place: it names the folder of grades and knows --job
+_CALLER = os.environ.pop("GRADER_CALLER", "")
+_KEPT = "Folder that keeps grades" + (" (default: the workspace's)." if _CALLER else ".")
+
+
+def _of_caller(command: Callable[..., int]) -> Callable[..., int]:
+    """The option that the caller handles itself, for its --help."""
+    said = "In the background, by the workspace's queue."
+    option = click.option("--job", is_flag=True, expose_value=False, help=said)
+    return option(command) if _CALLER else command
 
 
 @program.command("grade")
@@ -48,8 +59,9 @@ _FOLDER = click.Path(path_type=Path)
 @click.option("--fixture", type=_FOLDER, help="Grade against this build, or its derived truth.")
 @click.option("--min", "minimum", type=float, help="Exit 1 below this reward.")
 @click.option("--allow-unprotected", is_flag=True, help="Run the diagnostic even without walls.")
-@click.option("--grades", type=_FOLDER, help="Folder that keeps grades.")
+@click.option("--grades", type=_FOLDER, help=_KEPT)
 @click.option("--brief", is_flag=True, help="A table without evidence.")
+@_of_caller
 def grade_command(**options: Any) -> int:
     """Grade submission folders."""
     from .commands import grade_folders
@@ -59,7 +71,7 @@ def grade_command(**options: Any) -> int:
 
 @program.command("grades")
 @click.argument("identities", nargs=-1, metavar="[ID...]")
-@click.option("--grades", type=_FOLDER, required=True, help="Folder that keeps grades.")
+@click.option("--grades", type=_FOLDER, required=not _CALLER, help=_KEPT)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def grades_command(**options: Any) -> int:
     """List kept grades, or compare those named, side by side."""
@@ -149,6 +161,6 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     run = lambda: program.main(  # noqa: E731
-        arguments, prog_name="python -m grader", standalone_mode=False
+        arguments, prog_name=_CALLER or "python -m grader", standalone_mode=False
     )
     return int(_guarded(run, "--json" in arguments))

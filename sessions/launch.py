@@ -15,6 +15,7 @@ from .inputs import hash_code, hash_files
 from .paths import RUN_RECORD, Workspace
 from .plan import Plan
 from .record import Record, new_record
+from .rundir import wrapper_source
 from .supervise import ensure_supervisor
 
 SETTINGS = "launch_config.json"  # what the trainer is given; it writes run_config.json itself
@@ -69,7 +70,7 @@ class _Draft:
                 inputs["reward_wrapper"] = {
                     "path": str(final / WRAPPER),
                     "sha256": hash_files([draft / WRAPPER]),
-                    "source": config["reward_wrapper"],
+                    "source": wrapper_source(config["reward_wrapper"]),
                 }
                 config["reward_wrapper"] = str(final / WRAPPER)
             write_json(draft / SETTINGS, config)

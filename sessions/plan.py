@@ -14,8 +14,11 @@ from rlhf.config import TASK_PREFIX, ConfigError, resolve, task_at
 from rlhf.runlog import parse_lines
 
 from .errors import InputError, UsageError
+from .ids import slug
 from .inputs import Hashes, check_weights, hash_inputs, input_files
+from .rundir import wrapper_source
 
+LONGEST_WRAPPER = 24  # characters of its name in a run's name
 MOST_RUNS = 1000  # of one sweep: more is a slip of the keyboard
 PATH_KEYS = ("policy_init", "policy_ref", "reward_model", "prompt_file", "reward_wrapper")
 SHORT = {
@@ -205,15 +208,27 @@ def _names(request: Request, configs: Iterable[Config]) -> Iterator[str]:
     varied = [key for key, values in request.axes.items() if len(values) > 1]
     given = request.name or request.parent_name
     if request.name is None and request.parent_name is not None:
-        varied = [key for key in request.axes if key in SHORT]
+        varied = [key for key in request.axes if key in SHORT or key == "reward_wrapper"]
     if given is None:
-        varied = [key for key in varied if key not in ("kl_coef", "steps")]
+        varied = [key for key in varied if key not in ("kl_coef", "steps", "reward_wrapper")]
     return (_name(given, config, varied) for config in configs)
 
 
 def _name(given: str | None, config: Config, varied: Sequence[str]) -> str:
-    stem = given or f"kl{config['kl_coef']:g}-s{config['steps']}"
-    return "-".join([stem, *(f"{SHORT.get(key, key)}{_brief(config[key])}" for key in varied)])
+    return "-".join([given or _stem(config), *(_part(key, config[key]) for key in varied)])
+
+
+def _stem(config: Config) -> str:
+    wrapper = config["reward_wrapper"]
+    parts = [] if wrapper is None else [_part("reward_wrapper", wrapper)]
+    return "-".join([f"kl{config['kl_coef']:g}-s{config['steps']}", *parts])
+
+
+def _part(key: str, value: Any) -> str:
+    if key == "reward_wrapper":
+        named = value and slug(Path(wrapper_source(value)).stem, "wrapper")
+        return named[:LONGEST_WRAPPER] if named else "nowrapper"
+    return f"{SHORT.get(key, key)}{_brief(value)}"
 
 
 def _brief(value: Any) -> str:

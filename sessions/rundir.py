@@ -49,6 +49,7 @@ def read_run(folder: Path, source: str, families: list[str], problems: list[Prob
         "state": state,
         "reason": reason,
         **_training(config, rows, families),
+        "wrapper": wrapper_of(record, config),
         **{key: text(record.get(key)) for key in ("parent", "sweep")},
         "tags": [],
         **_times(folder, source, record, done),
@@ -112,7 +113,7 @@ def _training(
 ) -> dict[str, Any]:
     step = number(rows[-1].get("step")) if rows else 0
     if config is None:
-        empty = dict.fromkeys(("steps", "kl_coef", "mix", "wrapper", "seed"))
+        empty = dict.fromkeys(("steps", "kl_coef", "mix", "seed"))
         return {"step": step, **empty}
     full = {**DEFAULTS, **{key: value for key, value in config.items() if value is not None}}
     return {
@@ -120,9 +121,23 @@ def _training(
         "steps": number(full["steps"]),
         "kl_coef": number(full["kl_coef"]),
         "mix": shares(full["family_weights"], families),
-        "wrapper": text(full["reward_wrapper"]),
         "seed": number(full["seed"]),
     }
+
+
+def wrapper_of(record: Mapping[str, Any], config: Mapping[str, Any] | None) -> str | None:
+    """The file that a run's wrapper was copied from, else the file that its settings name."""
+    used, inputs = text((config or {}).get("reward_wrapper")), record.get("inputs")
+    copied = inputs.get("reward_wrapper") if isinstance(inputs, Mapping) else None
+    if used is None or not isinstance(copied, Mapping) or copied.get("path") != used:
+        return used
+    return text(copied.get("source")) or used
+
+
+def wrapper_source(path: str) -> str:
+    """The file that a wrapper was copied from if `path` is a run's own copy, else `path`."""
+    record = read_object(Path(path).parent / RUN_RECORD, [])
+    return wrapper_of(record or {}, {"reward_wrapper": path}) or path
 
 
 def _times(

@@ -10,6 +10,7 @@ from rlhf.runlog import dumps
 from .errors import SessionError
 from .evaluation_child import EvaluationError
 from .tails import Document, Tails, Wanted
+from .unready import policy_lack
 
 RUN = "run"
 
@@ -35,6 +36,8 @@ def tails_evidence(tails: Tails, folder: Path) -> TailsEvidence:
     if len(wanted) == 1:
         return TailsEvidence(why="it is the reference itself")
     sources, lacking = tails.stored(wanted)
+    if lack := policy_lack(folder):
+        return TailsEvidence(why=f"it is {lack}")
     if lacking:
         names = " and ".join(f"the {one.name}'s" for one in lacking)
         return TailsEvidence(why=f"no scores are kept ({names}): `rlhf-tui tails` samples them")

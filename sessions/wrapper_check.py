@@ -23,6 +23,8 @@ def check_wrapper(task: Path, file: Path, n: int = SAMPLES, seed: int = 0) -> di
     child cannot run.
     """
     path = file.expanduser().absolute()
+    if not path.is_file():
+        raise InputError(f"wrapper {path} is {_no_file(path)}", str(path))
     read_wrapper(path)
     command = [sys.executable, "-P", "-m", "rlhf.analysis.wrapper_check", str(path)]
     command += ["--n", str(n), "--seed", str(seed)]
@@ -37,6 +39,10 @@ def check_wrapper(task: Path, file: Path, n: int = SAMPLES, seed: int = 0) -> di
     # what the wrapper itself prints may stand before the report
     found, _ = json.JSONDecoder().raw_decode(done.stdout, ("\n" + done.stdout).rindex("\n{\n"))
     return dict(found)
+
+
+def _no_file(path: Path) -> str:
+    return "no regular file" if path.exists() else "missing"
 
 
 def _run(command: list[str], env: dict[str, str]) -> "subprocess.CompletedProcess[str]":

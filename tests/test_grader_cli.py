@@ -251,6 +251,24 @@ def test_rlhf_tui_grade_passes_everything_on(arena: Arena, sound: Path, tmp_path
     assert list(json.loads(listed.stdout)["grades"]) == [path.name for path in kept.iterdir()]
 
 
+@pytest.mark.parametrize(
+    ("command", "has"), [("grade", "--job"), ("grades", "(default: the workspace's)")]
+)
+def test_help_is_that_of_the_program_that_was_called(command: str, has: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+
+    def helped(*start: str) -> str:
+        words = [sys.executable, "-m", *start, command, "--help"]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    called, own = helped("tui.cli"), helped("grader")
+    assert f"Usage: rlhf-tui {command} [OPTIONS]" in called and "python -m" not in called
+    assert has in called and "[required]" not in called
+    assert f"Usage: python -m grader {command} [OPTIONS]" in own and has not in own
+    assert ("[required]" in own) == (command == "grades")
+
+
 @pytest.fixture
 def unprotected(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with none of the layers."""

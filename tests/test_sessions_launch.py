@@ -47,6 +47,21 @@ def test_names_without_a_name_say_what_is_run(lab: Lab) -> None:
     assert names[0] == "kl0.05-s5-seed3"
 
 
+def test_a_wrapper_is_told_by_name_and_list(lab: Lab, tmp_path: Path) -> None:
+    wrapper = tmp_path / "Clip it.py"
+    wrapper.write_text("def transform(records, tokens, rewards): return rewards\n")
+    queue.pause(lab.workspace, True)
+    (run,) = lab.launch(kl_coef=0.1, steps=800, reward_wrapper=str(wrapper))
+    assert run == "kl0.1-s800-clip-it"
+    assert lab.plans("given", reward_wrapper=str(wrapper))[0].name == "given"
+    copy = str(lab.folder(run) / "wrapper.py")
+    assert lab.plans(reward_wrapper=copy)[0].name == "kl0.1-s5-clip-it"
+    (again,) = lab.launch("again", reward_wrapper=copy)
+    assert {row["wrapper"] for row in lab.listed().values()} == {str(wrapper)}
+    request = Request({"reward_wrapper": [copy]}, DEFAULTS, parent="p", parent_name="base")
+    assert make_plans(request, lab.task)[0].name == "base-clip-it"
+
+
 def test_a_clone_is_named_after_its_parent_and_its_changes(lab: Lab) -> None:
     base = {**DEFAULTS, "seed": 7}
     request = Request({"kl_coef": [0.2]}, base, parent="p", parent_name="base run")

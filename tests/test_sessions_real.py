@@ -159,3 +159,11 @@ def test_wrapper_check_refuses_what_cannot_be_used(
     with pytest.raises(InputError, match=r"w\.py") as caught:
         check_wrapper(shipped_task, wrapper, n=2)
     assert caught.value.exit_code == 3 and not issubclass(InputError, RlhfError)
+
+
+def test_a_pipe_in_the_place_of_a_wrapper_keeps_nobody_waiting(
+    shipped_task: Path, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "w.py")
+    with pytest.raises(InputError, match="no regular file"):
+        check_wrapper(shipped_task, tmp_path / "w.py", n=2)

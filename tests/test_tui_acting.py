@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from operating import Console
+from operating import WRAPPER, Console
 from toy_lab import ROOT, Lab, eventually
 
 from sessions import queue
@@ -33,6 +33,19 @@ def test_launch_prints_ids_and_wait_tells_the_end(console: Console) -> None:
     assert [run["state"] for run in found["runs"]] == ["finished"] * 4
     listed = console.json("runs", "--evaluate", "0", "--filter", "source=workspace")["runs"]
     assert {run["sweep"] for run in listed} != {None} and len({r["sweep"] for r in listed}) == 1
+
+
+def test_runs_have_a_column_of_wrappers_where_there_is_one(
+    console: Console, tmp_path: Path
+) -> None:
+    (tmp_path / "clip.py").write_text(WRAPPER)
+    listed = ("runs", "--evaluate", "0")
+    assert "wrapper" not in console.run(*listed).stdout
+    console.run("jobs", "pause")
+    console.run("launch", *FAST, "--wrapper", str(tmp_path / "clip.py"))
+    head, *rows = console.run(*listed).stdout.splitlines()
+    assert head.endswith("wrapper")
+    assert [row.split()[0] for row in rows if row.endswith(" clip.py")] == ["kl0.1-s5-clip"]
 
 
 def test_launch_wait_and_follow(console: Console) -> None:
@@ -61,7 +74,10 @@ BAD: dict[str, tuple[tuple[str, ...], int, str]] = {
     "a weight that is none": (("launch", "--weights", "dune=x"), 2, "dune=x"),
     "weights and families": (("launch", "--weights", "dune=0", "--families", "dune"), 2, "one"),
     "a range backwards": (("launch", "--seeds", "3-1"), 2, "3-1"),
+    "a range too long": (("launch", "--seeds", "0-999999"), 2, "more than 1000 seeds"),
     "a missing wrapper": (("launch", "--wrapper", "/nowhere.py"), 3, "/nowhere.py"),
+    "a device for a wrapper": (("wrapper", "check", "/dev/zero"), 3, "no regular file"),
+    "a wrapper to check that is not there": (("wrapper", "check", "/nowhere.py"), 3, "is missing"),
     "an unknown run": (("stop", "nobody", "--yes"), 2, "nobody"),
     "stop without a terminal": (("stop", "reference"), 2, "--yes"),
     "rm without a terminal": (("rm", "reference"), 2, "--yes"),
@@ -81,6 +97,22 @@ BAD: dict[str, tuple[tuple[str, ...], int, str]] = {
 def test_failures_are_one_line_or_one_document(case: str, console: Console) -> None:
     words, code, part = BAD[case]
     assert part in console.fails(*words, code=code)
+
+
+def test_a_run_without_a_policy_is_told_what_to_do_before_anything_is_measured(
+    console: Console,
+) -> None:
+    console.run("jobs", "pause")
+    (run,) = console.run("launch", *FAST, "--name", "early").stdout.split()
+    told = {"queued": "wait", "stopped": "resume"}
+    for state, command in told.items():
+        said = f"{run} is {state} and has no policy yet: rlhf-tui {command} {run}"
+        for words in (("samples", run), ("tails", run), ("frontier", run)):
+            assert console.fails(*words, code=1) == said
+        missing = console.json("decide", run)["evidence"]["missing"]
+        tails = [one["why"] for one in missing if one["input"] == "tails of the raw scores"]
+        assert tails == [said.removeprefix(run).replace(" is", "it is", 1)]
+        console.run("stop", run, "--yes")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import toy_scores
 from piloting import SIZES, app_over, curves_of, ready, screen_text, type_keys
-from synthetic import Console
+from synthetic import Console, write_run
 
 from rlhf.vocab import FAMILIES
 from tui.curves import OVERALL, Follower
@@ -136,6 +136,13 @@ def test_what_is_not_evaluated_is_named(checkpoints: Console) -> None:
     assert not (checkpoints.place / "cache").exists()
     failed = checkpoints.run("frontier", RUN, "--evaluate", "1", EVALUATE_MODE="fail")
     assert failed.returncode == 0 and "weights of another shape" in failed.stderr
+
+
+def test_a_run_without_any_checkpoint_is_named_beside_the_others(checkpoints: Console) -> None:
+    folder = write_run(checkpoints.workspace / "runs" / "early", finished=False)
+    done = checkpoints.run("frontier", RUN, "early", "--no-bon", "--json")
+    assert json.loads(done.stdout)["not_evaluated"] == [str(folder)]
+    assert "not evaluated: early is " in done.stderr and "no policy yet" in done.stderr
 
 
 def test_a_kl_that_is_no_number_makes_no_point(checkpoints: Console) -> None:

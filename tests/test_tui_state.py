@@ -54,6 +54,15 @@ def test_missing_values_come_last_in_both_directions() -> None:
     assert keys(state) == ["a", "b", "c"]
 
 
+def test_rare_columns_are_shown_once_they_hold_something() -> None:
+    plain = run("a", verdict=None)
+    assert {"wrapper", "verdict"}.isdisjoint(state_of(plain).columns_shown())
+    wrapped = state_of(plain, run("b", verdict=None, wrapper="/w/clip.py"))
+    assert "wrapper" in wrapped.columns_shown() and "verdict" not in wrapped.columns_shown()
+    shown = wrapped.columns_shown()
+    assert shown.index("wrapper") == shown.index("mix") + 1
+
+
 def test_a_filter_that_cannot_be_read_leaves_the_rows() -> None:
     state = state_of(run("a"), run("b"))
     state.set_filter("a")

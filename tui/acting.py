@@ -70,6 +70,15 @@ def find_all(place: Place, names: Iterable[str]) -> list[Found]:
     return list(dict.fromkeys(find(place, name) for name in names))
 
 
+def need_policy(runs: Iterable[Found]) -> None:
+    """Raises CommandError, with what helps, for the first run that has no policy yet."""
+    from sessions.unready import policy_lack
+
+    for run in runs:
+        if lack := policy_lack(run.folder, run.id):
+            raise CommandError(Exit.NO, f"{run.id} is {lack}", run.folder)
+
+
 class Several:
     """One action on several things: what can be done is done, and each refusal is kept."""
 

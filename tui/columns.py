@@ -18,9 +18,9 @@ DEFAULT_COLUMNS = (
     "kl_coef",
     "steps",
     "mix",
+    "wrapper",
     "verdict",
     *_METRICS,
-    "wrapper",
     "seed",
     "age",
 )

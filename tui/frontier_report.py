@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from rlhf.vocab import FAMILIES
 
-from .acting import acting, emit, find_all, narrate
+from .acting import Found as Named
+from .acting import acting, emit, find_all, narrate, need_policy
 from .curves import OVERALL
 from .exits import CommandError, Exit
 from .measuring import reporting
@@ -35,7 +36,9 @@ def report(place: Place, asked: Asked, form: str) -> None:
     from sessions.evaluation_child import EvaluationError
 
     with acting(place, changes=False):
-        folders = {run.id: run.folder for run in find_all(place, asked.runs)}
+        runs = find_all(place, asked.runs)
+        folders = {run.id: run.folder for run in runs}
+        without = _without_checkpoint(runs)
         scopes = SCOPES if asked.scope is None else (asked.scope,)
         try:
             if not place.read_only:
@@ -46,9 +49,22 @@ def report(place: Place, asked: Asked, form: str) -> None:
     if form == "csv":
         print(csv_text(found, {key: key for key in folders}), end="")
     else:
-        emit(form == "json", _document(found, folders), _lines(found, tuple(folders)))
+        emit(form == "json", _document(found, folders, without), _lines(found, tuple(folders)))
     if found.lacking:
         narrate(f"note: {number_of(len(found.lacking), 'checkpoint')} not evaluated: --evaluate N")
+
+
+def _without_checkpoint(runs: Sequence[Named]) -> list[Path]:
+    """The folders of the runs that have none, each told; refused if no run has one."""
+    from sessions.frontier import checkpoints
+    from sessions.unready import policy_lack
+
+    without = [run for run in runs if not any(checkpoints(run.folder))]
+    if len(without) == len(runs):
+        need_policy(without)
+    for run in without:
+        narrate(f"not evaluated: {run.id} is {policy_lack(run.folder, run.id)}")
+    return [run.folder for run in without]
 
 
 def _evaluate(place: Place, lacking: Sequence[tuple[str, Path]]) -> None:
@@ -66,7 +82,7 @@ def _evaluate(place: Place, lacking: Sequence[tuple[str, Path]]) -> None:
                 narrate(f"not evaluated: {name}: {error}")
 
 
-def _document(found: Found, folders: Mapping[str, Path]) -> dict[str, Any]:
+def _document(found: Found, folders: Mapping[str, Path], without: Sequence[Path]) -> dict[str, Any]:
     """Per scope the checkpoints and best-of-n; what is not evaluated, by folder."""
     scopes = {}
     for scope, by_run in found.points.items():
@@ -77,7 +93,7 @@ def _document(found: Found, folders: Mapping[str, Path]) -> dict[str, Any]:
         ]
         best = [{"n": point.at, **_figures(point)} for point in found.best.get(scope) or []]
         scopes[scope] = {"checkpoints": checkpoints, "best_of_n": best}
-    lacking = [str(folder) for _, folder in found.lacking]
+    lacking = [str(folder) for folder in (*(one for _, one in found.lacking), *without)]
     return {"runs": list(folders), "families": scopes, "not_evaluated": lacking}
 
 

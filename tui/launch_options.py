@@ -145,8 +145,11 @@ def _seeds(options: Mapping[str, Any]) -> dict[str, list[Any]]:
         first, dash, last = word.partition("-")
         low = _numbers("seeds", first, int)[0]
         high = _numbers("seeds", last, int)[0] if dash else low
-        if not 0 <= high - low < MOST_VALUES:
+        if high < low:
             raise CommandError(Exit.USAGE, f"--seeds: {word!r:.40} is no range")
+        if high - low >= MOST_VALUES:
+            said = f"--seeds: {word!r:.40} is more than {MOST_VALUES} seeds"
+            raise CommandError(Exit.USAGE, said, fix=f"at most {MOST_VALUES} are allowed")
         seeds |= dict.fromkeys(range(low, high + 1))
         if len(seeds) > MOST_VALUES:
             raise CommandError(Exit.USAGE, f"--seeds: more than {MOST_VALUES} values")

@@ -44,6 +44,7 @@ class Chosen:
     problems: list[dict[str, str]]
 
 
+COLUMN_WIDTH = 12  # of the columns that are there only where there is something in them
 PATIENCE_S = 5.0  # of processor time that a filter may take
 
 
@@ -125,11 +126,12 @@ def text_table(chosen: Chosen, limit: int | None) -> list[str]:
         return ["no run matches" if chosen.total == 0 else "no run within the limit"]
     names = [called(run) for run in chosen.runs]
     settings = [_HEAD, *_settings(names, chosen.runs)]
-    if any(run["verdict"] for run in chosen.runs):
-        verdicts = [cell(Row(run["id"], (run,)), COLUMNS["verdict"]) for run in chosen.runs]
-        column = ["verdict", *verdicts]
-        settings = [[*row, said] for row, said in zip(settings, column, strict=True)]
-    blocks = [layout(settings, limit, texts=(1, 4))]
+    for key in ("wrapper", "verdict"):  # only where there is one
+        if any(run[key] for run in chosen.runs):
+            cells = [cell(Row(run["id"], (run,)), COLUMNS[key]) for run in chosen.runs]
+            column = [key, *(fit(said, COLUMN_WIDTH) for said in cells)]
+            settings = [[*row, said] for row, said in zip(settings, column, strict=True)]
+    blocks = [layout(settings, limit, texts=(1, 4, 7, 8))]
     for metric, caption in (("proxy", "PROXY"), ("kl", "KL, nats")):
         head = [caption, "balanced", *FAMILIES]
         blocks.append(layout([head, *_figures(names, chosen.runs, metric)], limit))

@@ -4,7 +4,7 @@ import sys
 
 from sessions.evaluation_child import EvaluationError
 
-from .acting import acting, emit, find, narrate
+from .acting import acting, emit, find, narrate, need_policy
 from .exits import CommandError, Exit
 from .families import only
 from .place import Place
@@ -25,6 +25,7 @@ def report(
 
     with acting(place, changes=False) as workspace:
         found = find(place, run)
+        need_policy([found])
         made = Samples(place.checked_task(), workspace, keep=not place.read_only)
         lacking = made.lacking(found.folder)
         if lacking and place.read_only:

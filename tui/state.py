@@ -140,9 +140,10 @@ class State:
             self._sorted = None
 
     def columns_shown(self) -> list[str]:
-        """The columns that are wanted; that of the decisions only once there is one."""
-        decided = any(run["verdict"] for run in self.runs.values())
-        return [key for key in self.columns if key != "verdict" or decided]
+        """The columns that are wanted; those of wrappers and decisions only once there is one."""
+        rare = ("wrapper", "verdict")
+        empty = {key for key in rare if not any(run[key] for run in self.runs.values())}
+        return [key for key in self.columns if key not in empty]
 
     def sort_by(self, key: str | None, reverse: bool) -> None:
         """Sort by a field; None brings back the order in which runs are found."""

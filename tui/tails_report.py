@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .acting import acting, emit, find_all
+from .acting import acting, emit, find_all, need_policy
 from .exits import CommandError, Exit
 from .families import only
 from .histograms import GROUND, Bars, as_text, draw
@@ -58,7 +58,9 @@ def _sources(place: Place, made: "kept.Tails", asked: Asked) -> "list[kept.Sourc
     """The score files of the reference and the runs, measured where they are lacking."""
     from sessions.tails import Source, Wanted
 
-    runs = [Wanted(run.id, run.folder) for run in find_all(place, asked.runs)]
+    found = find_all(place, asked.runs)
+    need_policy(found)
+    runs = [Wanted(run.id, run.folder) for run in found]
     wanted = runs if asked.alone else made.beside(runs)
     there, lacking = made.stored(wanted)
     files = {source.name: source.file for source in there}

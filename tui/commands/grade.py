@@ -3,6 +3,7 @@
 Its stdout, stderr and exit code are passed on as they are. Grades are kept in the workspace.
 """
 
+import os
 import signal
 import subprocess
 import sys
@@ -28,7 +29,8 @@ def _run(command: str, place: Place, arguments: tuple[str, ...]) -> int:
     kept = Workspace(place.workspace.absolute()).grades
     keep = [] if place.read_only and command == "grade" else ["--grades", str(kept)]
     started = [sys.executable, "-P", "-m", "grader", command, *keep, *arguments]
-    child = subprocess.Popen(started, process_group=0)
+    called = {**os.environ, "GRADER_CALLER": "rlhf-tui"}  # for the usage line of --help
+    child = subprocess.Popen(started, process_group=0, env=called)
     while True:
         try:
             return child.wait()
