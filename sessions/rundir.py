@@ -71,11 +71,15 @@ def recipe(folder: Path, task: Path) -> str | None:
     None for a replay: it is its original once more, not another seed.
     """
     config = read_object(folder / CONFIG_NAME, [])
-    if config is None or (read_object(folder / RUN_RECORD, []) or {}).get("replay_of"):
+    record = read_object(folder / RUN_RECORD, []) or {}
+    if config is None or record.get("replay_of"):
         return None
     given = {key: value for key, value in config.items() if value is not None}
     rest = _placed({**DEFAULTS, **given}, task)
     rest.pop("seed", None)
+    copied = _copied(record, config)
+    if copied:  # each run has a copy of its own
+        rest["reward_wrapper"] = copied.get("sha256")
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -127,11 +131,17 @@ def _training(
 
 def wrapper_of(record: Mapping[str, Any], config: Mapping[str, Any] | None) -> str | None:
     """The file that a run's wrapper was copied from, else the file that its settings name."""
-    used, inputs = text((config or {}).get("reward_wrapper")), record.get("inputs")
+    used = text((config or {}).get("reward_wrapper"))
+    return text(_copied(record, config or {}).get("source")) or used
+
+
+def _copied(record: Mapping[str, Any], config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is on record of the copy that a run's wrapper is; empty if it is none."""
+    inputs = record.get("inputs")
     copied = inputs.get("reward_wrapper") if isinstance(inputs, Mapping) else None
-    if used is None or not isinstance(copied, Mapping) or copied.get("path") != used:
-        return used
-    return text(copied.get("source")) or used
+    used = text(config.get("reward_wrapper"))
+    ours = isinstance(copied, Mapping) and used is not None and copied.get("path") == used
+    return copied if ours and isinstance(copied, Mapping) else {}
 
 
 def wrapper_source(path: str) -> str:

@@ -17,6 +17,7 @@ from sessions.inputs import changed_inputs
 from sessions.launch import launch_job
 from sessions.plan import MOST_RUNS, Request, make_plans
 from sessions.record import load
+from sessions.rundir import recipe
 from sessions.supervise import ensure_supervisor, supervised
 
 
@@ -60,6 +61,17 @@ def test_a_wrapper_is_told_by_name_and_list(lab: Lab, tmp_path: Path) -> None:
     assert {row["wrapper"] for row in lab.listed().values()} == {str(wrapper)}
     request = Request({"reward_wrapper": [copy]}, DEFAULTS, parent="p", parent_name="base")
     assert make_plans(request, lab.task)[0].name == "base-clip-it"
+
+
+def test_seeds_of_one_wrapper_are_seeds_of_one_recipe(lab: Lab, tmp_path: Path) -> None:
+    wrapper = tmp_path / "clip.py"
+    recipes = []
+    for seed, added in ((0, 0), (1, 0), (2, 1)):
+        wrapper.write_text(f"def transform(records, tokens, rewards): return rewards + {added}\n")
+        (run,) = lab.launch(seed=seed, steps=2, reward_wrapper=str(wrapper))
+        lab.until(run, "finished")
+        recipes.append(recipe(lab.folder(run), lab.task))
+    assert recipes[0] == recipes[1] != recipes[2]
 
 
 def test_a_clone_is_named_after_its_parent_and_its_changes(lab: Lab) -> None:
