@@ -60,7 +60,7 @@ def test_rare_columns_are_shown_once_they_hold_something() -> None:
     wrapped = state_of(plain, run("b", verdict=None, wrapper="/w/clip.py"))
     assert "wrapper" in wrapped.columns_shown() and "verdict" not in wrapped.columns_shown()
     shown = wrapped.columns_shown()
-    assert shown.index("wrapper") == shown.index("mix") + 1
+    assert shown.index("wrapper") == shown.index("balanced.kl") + 1
 
 
 def test_a_filter_that_cannot_be_read_leaves_the_rows() -> None:

@@ -18,9 +18,10 @@ DEFAULT_COLUMNS = (
     "kl_coef",
     "steps",
     "mix",
-    "wrapper",
     "verdict",
-    *_METRICS,
+    *_METRICS[:4],
+    "wrapper",
+    *_METRICS[4:],
     "seed",
     "age",
 )
@@ -30,7 +31,7 @@ WIDTHS = {
     "kl_coef": 5,
     "steps": 9,
     "mix": 9,
-    "wrapper": 12,
+    "wrapper": 9,
     "seed": 4,
     "age": 4,
 }
