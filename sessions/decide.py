@@ -12,15 +12,17 @@ from rlhf.runlog import dumps
 from rlhf.vocab import FAMILIES
 
 from . import meta
-from .errors import AnswerNo, UsageError
+from .errors import AnswerNo, UsageError, writing
 from .evaluations import Evaluations
 from .hashes import FileHashes
 from .meta import VERDICTS
 from .paths import Workspace
+from .record import locked
 from .runfiles import DEV_NAME, POLICY_NAME
 from .tails_evidence import TailsEvidence
 
 LONGEST_REASON = 4000  # characters
+LOOK_AGAIN = "look at the evidence again, then decide"
 FIGURES = ("state", "reason", "step", "steps", "balanced", "families", "dev", "eval", "nonfinite")
 
 Run = Mapping[str, Any]
@@ -113,11 +115,16 @@ def decide(
     if len(reason) > LONGEST_REASON:
         raise UsageError(f"a reason has at most {LONGEST_REASON} characters, found {len(reason)}")
     if seen is not None and seen != found["digest"]:
-        fix = "look at the evidence again, then decide"
         what = f"the figures of {identifier}, or the decisions on it,"
-        raise AnswerNo(f"{what} are others than those looked at", fix=fix)
+        raise AnswerNo(f"{what} are others than those looked at", fix=LOOK_AGAIN)
     fields = {"decision": decision, "reason": reason.strip(), "evidence": found}
-    return meta.append(workspace, identifier, "decision", **fields)
+    with writing(workspace.meta):
+        workspace.meta.mkdir(parents=True, exist_ok=True)
+    with locked(workspace.meta):  # of two who decide at once, the second is told of the first
+        made = len(meta.read(workspace, identifier).of_kind("decision"))
+        if seen is not None and made != found["decided"]:
+            raise AnswerNo(f"somebody has decided on {identifier} meanwhile", fix=LOOK_AGAIN)
+        return meta.append(workspace, identifier, "decision", **fields)
 
 
 def is_stale(made: Mapping[str, Any], folder: Path, hashes: FileHashes) -> bool:
