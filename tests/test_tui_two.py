@@ -111,7 +111,8 @@ def test_one_trashes_what_the_other_has_open(lab: Lab, where: str) -> None:
         keys = {"curves": ["enter"], "logs": ["enter", "4"], "tails": ["enter", "3"]}
         keys["decide"] = ["d"]
         other.press(*keys[where])
-        there = {"curves": "at step", "logs": "step 3/3", "tails": "No scores", "decide": "hold"}
+        there = {"curves": "at step", "logs": "step 3/3", "tails": "No scores"}
+        there["decide"] = "true quality of anvil"
         other.sees(there[where])
         one.press("D")
         one.sees("Move this run to the trash")
