@@ -3,6 +3,7 @@
 A pattern can take for ever on one line; here that costs a child's time, never the caller's.
 """
 
+import atexit
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from .supervise import python_environment
 
 LIMIT = 10_000  # matches after which a search ends
 POLL_S = 0.1
+LOOK_S = 1.0  # between looks whether the parent lives
 QUIET_S = 1.0  # after which a line without end is taken for one that gets none
 POLL_BYTES = 1 << 18  # taken from the child by one poll: the pipe holds back one that finds more
 
@@ -222,4 +224,5 @@ def _end_with(parent: int) -> None:
             os._exit(0)
 
     signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
+    signal.setitimer(signal.ITIMER_REAL, LOOK_S, LOOK_S)
+    atexit.register(signal.setitimer, signal.ITIMER_REAL, 0)  # an interpreter that ends dies of it

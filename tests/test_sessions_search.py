@@ -13,6 +13,7 @@ from sessions.identity import stat
 from sessions.log_pages import PAGE_BYTES, pages_back, whole_end
 from sessions.log_search import LIMIT, POLL_BYTES, Search
 from sessions.log_text import ERRORS
+from sessions.supervise import python_environment
 
 
 def collect(search: Search, seconds: float = 20.0) -> list[str]:
@@ -154,3 +155,17 @@ def test_lines_of_any_length_are_passed_backwards(size: int, tmp_path: Path) -> 
     pages = [line for page in pages_back(path, whole_end(path)) for line in reversed(page)]
     assert [line.offset for line in pages] == [size + 10, 6, 0]
     assert [line.text[-4:] for line in pages][::2] == ["last", "irst"]
+
+
+def test_a_search_that_ends_while_it_looks_after_its_parent_ends_well(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("a line\n")
+    code = (
+        "from sessions import log_search as s; from pathlib import Path; s.LOOK_S = 1e-4;"
+        f"s.run_search(Path({str(path)!r}), 'line', False, False, False, False, False)"
+    )
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=python_environment(), capture_output=True
+        )
+        assert done.returncode == 0 and b"a line" in done.stdout
