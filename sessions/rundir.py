@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rlhf.config import DEFAULTS, TASK_PREFIX
+from rlhf.config import DEFAULTS, task_at, task_path
 from rlhf.runlog import CONFIG_NAME, DONE_NAME, LOG_NAME, finite_or_null
 
 from .evidence import judge
@@ -95,15 +95,8 @@ def settings(folder: Path, task: Path | None = None) -> dict[str, Any] | None:
 
 def _placed(config: Mapping[str, Any], task: Path) -> dict[str, Any]:
     """Settings whose paths under /task are moved to the folder `task`."""
-    root = str(task.absolute())
-
-    def moved(value: Any) -> Any:
-        inside = isinstance(value, str) and f"{value}/".startswith(root + "/")
-        if inside or not isinstance(value, str) or not f"{value}/".startswith(TASK_PREFIX + "/"):
-            return value
-        return root + value.removeprefix(TASK_PREFIX)
-
-    return {key: moved(value) for key, value in config.items()}
+    with task_at(task.absolute()):
+        return {key: task_path(v) if isinstance(v, str) else v for key, v in config.items()}
 
 
 def _planned(record: Run | None) -> dict[str, Any] | None:

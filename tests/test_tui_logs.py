@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,16 @@ class Reading:
         assert not self._thread.is_alive()
 
 
+@contextmanager
+def reader_of(path: Path) -> Iterator[Reading]:
+    """A reader of a log, ended with the block."""
+    one = Reading(path)
+    try:
+        yield one
+    finally:
+        one.end()
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     return tmp_path / "output.log"
@@ -53,9 +64,8 @@ def log(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def reading(log: Path) -> Iterator[Reading]:
-    one = Reading(log)
-    yield one
-    one.end()
+    with reader_of(log) as one:
+        yield one
 
 
 def text(page: Page) -> list[str]:
@@ -68,8 +78,7 @@ def numbered(first: int, last: int) -> str:
 
 def test_scrolling_up_stops_following_and_the_end_follows_again(log: Path) -> None:
     log.write_text(numbered(0, 100))
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         assert one.until(lambda p: p.lines).first == 91
         one.reader.move(-5)
         page = one.until(lambda p: not p.following)
@@ -79,8 +88,6 @@ def test_scrolling_up_stops_following_and_the_end_follows_again(log: Path) -> No
         assert text(one.until(lambda p: p.known == 120))[0] == "line 85"
         one.reader.move(1000)
         assert text(one.until(lambda p: p.following))[-1] == "line 119"
-    finally:
-        one.end()
 
 
 def test_nothing_written_yet_then_lines_then_gone(log: Path, reading: Reading) -> None:
@@ -163,8 +170,7 @@ async def test_a_pathological_regex_is_cancelled_and_costs_no_frame(
 
 def test_a_filter_shows_only_what_matches_and_goes_on(log: Path) -> None:
     log.write_text(numbered(0, 100))
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         one.until(lambda p: p.lines)
         one.reader.search("7$", True)
         assert text(one.until(lambda p: p.found == 10))[-1] == "line 97"
@@ -174,15 +180,12 @@ def test_a_filter_shows_only_what_matches_and_goes_on(log: Path) -> None:
         assert text(page)[-1] == "line 107" and page.spans[page.lines[-1].offset] == (7, 8)
         one.reader.cancel()
         assert text(one.until(lambda p: not p.filtered))[-1] == "line 109"
-    finally:
-        one.end()
 
 
 @pytest.mark.parametrize("how", ["truncated", "replaced", "rewritten longer"])
 def test_a_filter_forgets_a_log_that_is_another_one(how: str, log: Path) -> None:
     log.write_text(numbered(0, 100))
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         one.until(lambda p: p.lines)
         one.reader.search("7$", True)
         one.until(lambda p: p.found == 10 and not p.searching)
@@ -195,41 +198,32 @@ def test_a_filter_forgets_a_log_that_is_another_one(how: str, log: Path) -> None
         with open(log, "a") as file:
             file.write("another 7\n")
         assert text(one.until(lambda p: p.found == 2)) == ["a new 7", "another 7"]
-    finally:
-        one.end()
 
 
 def test_a_filter_over_most_of_a_huge_log_shows_its_newest_lines_at_once(log: Path) -> None:
     log.write_text(numbered(0, 400_000))
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         one.until(lambda p: p.lines)
         one.reader.search("line", True)
         page = one.until(lambda p: p.filtered and p.lines, 15)
         assert text(page)[-1] == "line 399999", "the oldest came first"
         page = one.until(lambda p: not p.searching, 15)
         assert page.following and text(page)[-1] == "line 399999" and 10_000 <= page.found < 20_000
-    finally:
-        one.end()
 
 
 def test_a_search_with_very_many_matches_goes_to_the_first(log: Path) -> None:
     log.write_text(numbered(0, 30_000))
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         one.until(lambda p: p.lines)
         one.reader.search("line", False)
         page = one.until(lambda p: not p.searching and p.found, 30)
         assert text(one.until(lambda p: not p.following))[0] == "line 0" and page.found == 10_000
-    finally:
-        one.end()
 
 
 @pytest.mark.parametrize("only", [True, False], ids=["filter", "search"])
 def test_a_search_whose_child_dies_is_no_log_without_a_match(log: Path, only: bool) -> None:
     log.write_text("a" * 10_000 + "\n")
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         one.until(lambda p: p.lines)
         one.reader.search("(a+)+$(?<=b)", only)
         one.until(lambda p: p.searching)
@@ -239,25 +233,19 @@ def test_a_search_whose_child_dies_is_no_log_without_a_match(log: Path, only: bo
         one.reader.cancel()
         one.reader.search("a", only)
         assert one.until(lambda p: p.found, 30).said != FAILED
-    finally:
-        one.end()
 
 
 def test_a_filter_that_nothing_matches_says_so(log: Path) -> None:
     log.write_text(numbered(0, 5000))
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         one.until(lambda p: p.lines)
         one.reader.search("nowhere", True)
         assert not one.until(lambda p: p.filtered and not p.searching, 15).lines
-    finally:
-        one.end()
 
 
 def test_ten_thousand_lines_a_second_are_followed_without_missing_one(log: Path) -> None:
     log.write_text("")
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         began, posts = time.monotonic(), len(one.pages)
         with open(log, "a", buffering=1 << 12) as file:
             for tick in range(20):
@@ -267,8 +255,6 @@ def test_ten_thousand_lines_a_second_are_followed_without_missing_one(log: Path)
         page = one.until(lambda p: p.following and text(p)[-1:] == ["line 9999"])
         assert page.known == 10_000 and text(page) == [f"line {n}" for n in range(9_990, 10_000)]
         assert (len(one.pages) - posts) / (time.monotonic() - began) <= 10
-    finally:
-        one.end()
 
 
 async def test_a_copy_is_cut_at_what_a_terminal_takes(console: Console) -> None:
@@ -340,8 +326,7 @@ def test_logs_show_the_last_lines_that_match_of_a_huge_log(console: Console) -> 
 
 def test_a_last_line_without_end_is_found(console: Console) -> None:
     log = torn_run(console)
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         one.until(lambda p: p.lines)
         one.reader.search("fatal|599999", False)
         one.until(lambda p: p.found == 2 and not p.searching)
@@ -354,8 +339,6 @@ def test_a_last_line_without_end_is_found(console: Console) -> None:
         with open(log, "a") as file:
             file.write(" it\n")
         assert one.until(lambda p: text(p) == ["fatal: killed in the middle of it"]).found == 1
-    finally:
-        one.end()
 
 
 @pytest.mark.parametrize(
@@ -376,35 +359,26 @@ def test_a_row_is_told_by_its_numbers_alone() -> None:
 
 def test_the_same_log_asked_for_again_is_told_again(log: Path) -> None:
     log.write_text(numbered(0, 3))
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         one.until(lambda p: p.lines)
         told = len(one.pages)
         one.reader.open(log)
         one.until(lambda p: len(one.pages) > told and p.lines)
-    finally:
-        one.end()
 
 
 def test_a_search_without_a_match_says_so(log: Path) -> None:
     log.write_text(numbered(0, 3))
-    one = Reading(log)
-    try:
+    with reader_of(log) as one:
         one.reader.search("nowhere", only=False)
         assert one.until(lambda p: p.said).said == "no line matches"
-    finally:
-        one.end()
 
 
 def test_a_log_that_cannot_be_looked_at_ends_no_reader(log: Path) -> None:
     log.write_text("there\n")
-    one = Reading(log.with_name("x" * 300))
-    try:
+    with reader_of(log.with_name("x" * 300)) as one:
         assert "cannot be read" in one.until(lambda p: p.said).said
         one.reader.open(log)
         assert text(one.until(lambda p: p.lines)) == ["there"]
-    finally:
-        one.end()
 
 
 async def test_a_run_that_wrote_nothing_says_so_once(console: Console) -> None:

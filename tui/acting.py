@@ -26,6 +26,18 @@ One = TypeVar("One")
 Done = TypeVar("Done")
 
 
+def evaluate_option(what: str) -> Callable[[Any], Any]:
+    """How many of `what` a command may measure at most; each takes seconds."""
+    return click.option(
+        "--evaluate",
+        default=24,
+        show_default=True,
+        type=click.IntRange(min=0),
+        metavar="N",
+        help=f"Measure at most N {what}.",
+    )
+
+
 class Found(NamedTuple):
     """A run or job that was named: its id and its folder."""
 

@@ -4,7 +4,7 @@ import click
 
 from rlhf.vocab import FAMILIES
 
-from ..acting import json_option
+from ..acting import evaluate_option, json_option
 from ..curves import OVERALL
 from ..place import Place
 
@@ -13,14 +13,7 @@ from ..place import Place
 @click.argument("names", metavar="RUN...", nargs=-1, required=True)
 @click.option("--family", metavar="F", type=click.Choice([OVERALL, *FAMILIES]), help="Only F.")
 @click.option("--bon/--no-bon", default=True, help="With best-of-n (the default) or without.")
-@click.option(
-    "--evaluate",
-    default=24,
-    show_default=True,
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Evaluate at most N checkpoints that are not yet.",
-)
+@evaluate_option("checkpoints that have no per-family figures yet")
 @click.option("--csv", "as_csv", is_flag=True, help="CSV, a line a point.")
 @json_option
 @click.pass_obj

@@ -2,6 +2,7 @@
 
 import click
 
+from ..acting import evaluate_option
 from ..place import Place
 
 
@@ -11,14 +12,7 @@ from ..place import Place
 @click.option("--filter", "wanted", default="", metavar="EXPR", help="As in the dashboard.")
 @click.option("--sort", "sort_by", metavar="FIELD", help="Sort by a field; -FIELD reverses.")
 @click.option("--limit", type=click.IntRange(min=0), help="At most so many runs.")
-@click.option(
-    "--evaluate",
-    default=24,
-    show_default=True,
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Measure at most N runs that have no per-family figures yet.",
-)
+@evaluate_option("runs that have no per-family figures yet")
 @click.pass_obj
 def runs(
     place: Place,
