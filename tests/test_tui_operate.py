@@ -135,7 +135,7 @@ def test_the_bell_rings_for_an_end_once_it_is_switched_on_and_is_kept(lab: Lab) 
                 assert not rings(terminal)
                 terminal.press(":", "bell: on", "enter")
                 terminal.sees("the bell is on")
-                eventually(lambda: '"bell": true' in lab.workspace.view.read_text())
+                eventually(lambda: (read_object(lab.workspace.view, []) or {}).get("bell"))
             else:
                 lab.launch("loud", steps=300)
                 terminal.sees("loud finished")

@@ -12,6 +12,7 @@ from terminal import Terminal
 from toy_scores import gone, sampled
 
 from rlhf.vocab import FAMILIES
+from sessions.runfiles import read_object
 from tui.deciding import figure_lines
 from tui.histograms import GROUND, Bars, Options, arranged, as_text, draw, merged
 
@@ -225,8 +226,7 @@ def _writes(terminal: Terminal, path: Path) -> None:
     terminal.press("w")
     terminal.sees("write the tails to")
     terminal.press(*["\x7f"] * len("tails.csv"), str(path), "enter")
-    terminal.until(path.exists)
-    terminal.until(lambda: json.loads(path.read_text() or "{}").get("format") == 1)
+    terminal.until(lambda: (read_object(path, []) or {}).get("format") == 1)
 
 
 @pytest.mark.parametrize("how", ["esc", "q"])
