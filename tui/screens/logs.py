@@ -108,8 +108,9 @@ class LogsPane(LogFinding):
         self.screen.set_focus(self.view)
 
     def _wanted(self) -> str | None:
-        state = self.state
-        return state.logged or state.open_run or next(iter(state.runs), None)
+        """The log that was asked for; the one that is shown stays when its run goes."""
+        state, stays = self.state, self._shown[0] if self._shown else None
+        return state.logged or state.open_run or stays or next(iter(state.runs), None)
 
     def update(self) -> None:
         """Open the wanted log if it is another one."""
