@@ -7,7 +7,6 @@ and the grader see them; a file that is still to be written is not there.
 import os
 import secrets
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +14,9 @@ from typing import Any
 
 from rlhf.runlog import CONFIG_NAME, LOG_NAME, write_json
 
+from .afterwards import dev_command
 from .errors import InputError, SessionError, UsageError, writing
-from .evaluation_child import EvaluationError, run_child
+from .evaluation_child import EvaluationError, run_child, task_environment
 from .inputs import check_weights
 from .runfiles import DEV_NAME, POLICY_NAME, number, read_object
 from .task import Task
@@ -86,16 +86,9 @@ def _dev_eval(task: Task, policy: Path, stored: Path) -> dict[str, Any]:
     """The run's own dev evaluation; made now, by a child, where it has none."""
     found = read_object(stored, [])
     if found is None or number(found.get("proxy_mean")) is None:
-        words = ["--policy", str(policy), "--policy-ref", str(task.policy)]
-        words += ["--reward-model", str(task.reward_model), "--out", str(stored)]
-        data = task.root / "data"
-        words += ["--prompts", str(data / "prompts_dev.jsonl")]
-        words += ["--gold", str(data / "gold_calib.jsonl")]
-        start = "import sys; from rlhf.evaluate import dev_main; sys.exit(dev_main(sys.argv[1:]))"
-        environment = {**os.environ, "TASK": str(task.root), "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-P", "-c", start, *words]
+        command = dev_command(policy, stored)
         try:
-            run_child(command, environment, lambda done, total: None, None)
+            run_child(command, task_environment(task), lambda done, total: None, None)
         except EvaluationError as error:
             raise SessionError(f"the dev evaluation failed: {error}") from error
         found = read_object(stored, []) or {}

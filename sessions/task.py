@@ -9,6 +9,7 @@ from rlhf.vocab import FAMILIES
 POLICY = "policy"
 REWARD_MODEL = "reward_model"
 TRAIN_PROMPTS = Path("data") / "prompts_train.jsonl"
+DEV_PROMPTS = Path("data") / "prompts_dev.jsonl"
 _NEEDED = (
     Path(POLICY) / "policy.safetensors",
     Path(POLICY) / "config.json",

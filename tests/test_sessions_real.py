@@ -17,7 +17,7 @@ from sessions.errors import InputError
 from sessions.plan import Request, make_plans
 from sessions.replay import replay
 from sessions.resume import resume
-from sessions.runfiles import read_object
+from sessions.runfiles import DEV_NAME, read_object
 from sessions.wrapper_check import check_wrapper
 
 pytestmark = pytest.mark.xdist_group("processes")
@@ -60,6 +60,10 @@ def test_killed_and_resumed_equals_undisturbed_and_its_replay(real: Lab) -> None
         report = eventually(lambda path=path: read_object(path, []), MINUTE)
         assert report["ok"] and report["problems"] == []
         assert report["kl"]["n"] == 512 and report["logged_kl"] is not None
+        dev = real.folder(run) / DEV_NAME
+        figures = eventually(lambda dev=dev: read_object(dev, []), MINUTE)
+        assert figures["prompts"] == "/task/data/prompts_dev.jsonl"
+        assert figures["n_prompts"] == 2000 and figures["kl_mean"] > 0
 
 
 def test_a_wrapper_that_fails_at_step_3_fails_the_run(real: Lab, tmp_path: Path) -> None:
