@@ -6,10 +6,12 @@ import shutil
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from synthetic import Console, open_terminal
+from terminal import Terminal
 from toy_lab import eventually
 from toy_scores import gone
 
@@ -57,6 +59,17 @@ def grading(console: Console) -> Iterator[Console]:
             os.kill(pid, signal.SIGKILL)
 
 
+@contextmanager
+def at_work(console: Console, width: int = 80, height: int = 24) -> Iterator[Terminal]:
+    """A dashboard that has been told to grade the submission."""
+    with open_terminal(console, width, height) as terminal:
+        terminal.sees(RUN)
+        terminal.press("5")
+        terminal.sees("submissions (1)")
+        terminal.press("g")
+        yield terminal
+
+
 def graders(console: Console) -> list[int]:
     """The processes of the made-up grader and its children."""
     path = console.place / "fake" / "grader" / "pids"
@@ -64,11 +77,7 @@ def graders(console: Console) -> list[int]:
 
 
 def test_x_on_a_running_grading_leaves_nothing_running(grading: Console) -> None:
-    with open_terminal(grading) as terminal:
-        terminal.sees(RUN)
-        terminal.press("5")
-        terminal.sees("submissions (1)")
-        terminal.press("g")
+    with at_work(grading) as terminal:
         terminal.until(lambda: bool(graders(grading)))
         terminal.sees("running", "reading sub")
         terminal.settle(1.5)
@@ -80,11 +89,7 @@ def test_x_on_a_running_grading_leaves_nothing_running(grading: Console) -> None
 
 
 def test_a_submission_that_disappears_while_it_is_graded_is_told(grading: Console) -> None:
-    with open_terminal(grading) as terminal:
-        terminal.sees(RUN)
-        terminal.press("5")
-        terminal.sees("submissions (1)")
-        terminal.press("g")
+    with at_work(grading) as terminal:
         terminal.until(lambda: bool(graders(grading)))
         shutil.rmtree(grading.workspace / "submissions" / "sub")
         terminal.sees("submissions (0)", "failed", "no grade: error")
@@ -92,20 +97,12 @@ def test_a_submission_that_disappears_while_it_is_graded_is_told(grading: Consol
 
 def test_a_grader_that_cannot_isolate_says_the_level_and_what_to_do(grading: Console) -> None:
     (grading.place / "fake" / "grader" / "mode").write_text("walls")
-    with open_terminal(grading, 160, 50) as terminal:
-        terminal.sees(RUN)
-        terminal.press("5")
-        terminal.sees("submissions (1)")
-        terminal.press("g")
+    with at_work(grading, 160, 50) as terminal:
         terminal.sees("failed", "level limits-only", "install bubblewrap")
 
 
 def test_a_grading_outlives_a_killed_dashboard(grading: Console) -> None:
-    with open_terminal(grading) as terminal:
-        terminal.sees(RUN)
-        terminal.press("5")
-        terminal.sees("submissions (1)")
-        terminal.press("g")
+    with at_work(grading) as terminal:
         terminal.until(lambda: bool(graders(grading)))
         terminal.signal(signal.SIGKILL)
         terminal.wait(30)
