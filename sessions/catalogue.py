@@ -22,9 +22,8 @@ from .meta import Standing, Told
 from .paths import EVAL_DIR, Workspace
 from .rundir import Run, read_run, recipe
 from .runfiles import Problem, is_run
-from .task import Task
+from .task import REFERENCE, Task
 
-REFERENCE = "reference"
 FEW = 2000  # runs of which something was said: so many are looked at every time
 KEEP_FROM = 50  # runs from which on a listing is worth keeping between processes
 # whose times tell that a run changed: a file that came, went or was replaced changes its folder

@@ -18,11 +18,10 @@ from .hashes import key_of
 from .paths import Workspace
 from .runfiles import read_object
 from .scores import ScoreFiles
-from .task import Task
+from .task import REFERENCE, Task
 
 FORMAT = 1
 MADE_BY = 4  # goes up when the same files would give another document
-REFERENCE = "reference"
 MOST = 9  # score files on one axis, the reference included
 
 Document = dict[str, Any]

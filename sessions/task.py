@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rlhf.vocab import FAMILIES
 
+REFERENCE = "reference"  # what the policy that training starts from is called
 POLICY = "policy"
 REWARD_MODEL = "reward_model"
 TRAIN_PROMPTS = Path("data") / "prompts_train.jsonl"

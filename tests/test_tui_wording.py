@@ -5,6 +5,7 @@ from piloting import app_over, curves_of, ready, screen_text, type_keys, until
 from synthetic import Console
 from textual.pilot import Pilot
 
+from sessions.task import REFERENCE
 from tui.app import ConsoleApp
 from tui.bars import key_hints
 from tui.disk_table import size
@@ -52,6 +53,16 @@ async def test_pane_2_says_which_proxy_is_evaluated_and_which_is_of_training(
         for room in (10, 60, 80, 200):
             line = facts_line(app.state, RUN, room).plain
             assert line.startswith(RUN) and ("wrapper" in line) == (room == 200)
+
+
+async def test_pane_2_says_why_the_reference_has_no_curves(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await app.open_run(REFERENCE, "run")
+        await until(pilot, lambda: "(down: next run)" in screen_text(app))
+        await type_keys(app, "down")
+        await until(pilot, lambda: "training at step" in screen_text(app))
 
 
 async def test_the_samples_keys_fit_and_help_lists_them(console: Console) -> None:

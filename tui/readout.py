@@ -5,6 +5,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from sessions.task import REFERENCE
+
 from .curves import OVERALL, Curve
 from .render import NONE, clean, exact, figure, fit
 from .state import State
@@ -12,14 +14,16 @@ from .table import layout, to_csv
 
 Panel = tuple[str, str]  # metric, scope
 
+NO_CURVES = "the reference has no curves: training starts from it (down: next run)"
+
 
 def read_out(
     state: State, shown: Sequence[str], panels: Sequence[Panel], at: float | None, room: int
 ) -> list[str]:
     """A heading and a line a run: its name and its values at the step `at`."""
     if at is None:
-        head = ["no log row yet"]
-        return [head[0], *(clean(state.runs[key]["name"]) for key in shown)]
+        head = NO_CURVES if list(shown) == [REFERENCE] else "no log row yet"
+        return [head, *(clean(state.runs[key]["name"]) for key in shown)]
     several = len({metric for metric, _ in panels}) > 1
     tight = len(panels) > 4 and room < 100
     titles = [_title(metric, scope, several) for metric, scope in panels]

@@ -32,9 +32,9 @@ def _document(
 ) -> dict[str, Any]:
     from sessions import decide as decisions
     from sessions import meta
-    from sessions.catalogue import REFERENCE
     from sessions.tails import Tails
     from sessions.tails_evidence import tails_evidence
+    from sessions.task import REFERENCE
 
     with acting(place, changes=decision is not None) as workspace:
         catalogue = place.catalogue()
