@@ -387,5 +387,5 @@ async def test_a_run_that_wrote_nothing_says_so_once(console: Console) -> None:
         await ready(app, pilot)
         app.state.logged = "reference"
         await pilot.press("4")
-        await until(pilot, lambda: "it wrote neither output nor metrics" in screen_text(app))
+        await until(pilot, lambda: "nor metrics: o chooses another" in screen_text(app))
         assert "nothing written yet" not in screen_text(app)

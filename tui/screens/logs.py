@@ -141,7 +141,7 @@ class LogsPane(LogFinding):
         self._at = last if page.following else max(0, min(self._at, last))
         empty = page.said or "nothing to show"
         if page.said == UNWRITTEN and self._ended():
-            empty = "it wrote neither output nor metrics"
+            empty = "it wrote neither output nor metrics: o chooses another run or job"
         if page.filtered and not page.lines and page.said != FAILED:
             empty = "searching ..." if page.searching else "no line matches (esc closes the filter)"
         self.view.show(page.lines, page.spans, self._range(), f" {empty}")
