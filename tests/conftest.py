@@ -13,6 +13,8 @@ from synthetic import console as console
 from toy_lab import lab as lab
 from toy_scores import scored as scored
 
+from fixture.export import export
+from fixture.layout import SHIPPED
 from rlhf.model import Policy, default_config, load_policy
 from rlhf.reward_model import RewardModel, load_rm
 
@@ -48,6 +50,14 @@ def reference() -> Policy:
 @pytest.fixture(scope="session")
 def rm() -> RewardModel:
     return load_rm(str(TASK / "reward_model"))[0]
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped task, exported."""
+    folder = tmp_path_factory.mktemp("out") / "task"
+    export(SHIPPED, folder)
+    return folder
 
 
 @pytest.fixture
