@@ -9,6 +9,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import hypothesis
 import pytest
 import torch
+from grader_world import arena as arena
+from grader_world import sound as sound
 from synthetic import console as console
 from toy_lab import lab as lab
 from toy_scores import scored as scored

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fixture.layout import SHIPPED, Layout
 from grader.arena import HELD_OUT, ORIGIN, STRONG, TABLE, Arena
 from grader.facts import SHIPPED_RM, Quality
@@ -64,6 +66,11 @@ def small_world(root: Path) -> Arena:
     return arena
 
 
+@pytest.fixture(scope="session")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Arena:
+    return small_world(tmp_path_factory.mktemp("world") / "build")
+
+
 @functools.cache
 def _measured(root: str) -> tuple[float, float]:
     """Proxy and KL of kl05-s800 on the few development prompts of the world at `root`."""
@@ -92,6 +99,11 @@ def sound_submission(arena: Arena, out: Path) -> Path:
     (out / "answer.json").write_text(json.dumps(answer))
     (out / "diagnostic.py").write_text(GOOD_DIAGNOSTIC)
     return out
+
+
+@pytest.fixture
+def sound(arena: Arena, tmp_path: Path) -> Path:
+    return sound_submission(arena, tmp_path / "sound")
 
 
 def change_answer(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:

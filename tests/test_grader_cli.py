@@ -1,15 +1,9 @@
 """python -m grader, as a script and as a person meet it."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import grader_world as worlds
 import pytest
 
 from grader import cli, keep
@@ -17,18 +11,6 @@ from grader.arena import Arena, at
 from grader.errors import Exit, TruthError
 from grader.grade import COMPONENTS, PARTS
 from grader.sandbox.level import Layers
-
-ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture(scope="module")
-def arena(tmp_path_factory: pytest.TempPathFactory) -> Arena:
-    return worlds.small_world(tmp_path_factory.mktemp("world") / "build")
-
-
-@pytest.fixture
-def sound(arena: Arena, tmp_path: Path) -> Path:
-    return worlds.sound_submission(arena, tmp_path / "sound")
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -182,91 +164,6 @@ def test_truth_of_another_build_is_refused(arena: Arena, tmp_path: Path) -> None
     (tmp_path / "other" / "build.json").write_text(json.dumps(record))
     with pytest.raises(TruthError, match="not the truth of this build"):
         at(tmp_path / "other").check()
-
-
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.TERMINATED)]
-)
-@pytest.mark.parametrize("module", ["grader", "tui.cli"])
-def test_ctrl_c_ends_every_child(
-    arena: Arena, sound: Path, tmp_path: Path, module: str, number: int, code: int
-) -> None:
-    (sound / "diagnostic.py").write_text("import os, time\nos.fork()\ntime.sleep(99)\n")
-    command = [sys.executable, "-m", module, "grade", str(sound), "--json"]
-    workspace = {"RLHF_TUI_WORKSPACE": str(tmp_path / "workspace")}
-    process = subprocess.Popen(
-        [*command, "--fixture", str(arena.layout.root)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **workspace},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "running the diagnostic" in line:
-            break
-    time.sleep(0.8)
-    children = _below(process.pid)
-    assert len(children) >= 3  # reaper, program, its child
-    process.send_signal(number)
-    out, _ = process.communicate(timeout=20)
-    assert process.returncode == code
-    assert json.loads(out)["error"]["kind"] == "interrupted"
-    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
-
-
-def _below(parent: int) -> list[int]:
-    """Every process below `parent`."""
-    parents = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            text = Path(f"/proc/{name}/stat").read_text()
-        except OSError:
-            continue
-        parents[int(name)] = int(text.rpartition(")")[2].split()[1])
-    found: list[int] = []
-    wave = [parent]
-    while wave:
-        wave = [pid for pid, above in parents.items() if above in wave]
-        found += wave
-    return found
-
-
-def test_rlhf_tui_grade_passes_everything_on(arena: Arena, sound: Path, tmp_path: Path) -> None:
-    """stdout, exit code, and the grade kept in the workspace; nothing kept when read-only."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    kept = tmp_path / "workspace" / "grades"
-    given = ["grade", str(sound), "--fixture", str(arena.layout.root), "--json", "--min", "0.99"]
-
-    def console(*options: str) -> subprocess.CompletedProcess[str]:
-        start = [sys.executable, "-m", "tui.cli", "--workspace", str(kept.parent), *options]
-        return subprocess.run(start, env=environment, capture_output=True, text=True)
-
-    done = console("--read-only", *given)
-    assert (done.returncode, json.loads(done.stdout)["invalid"]) == (Exit.NO, 0)
-    assert not kept.exists()
-    assert console(*given).returncode == Exit.NO
-    assert len(list(kept.iterdir())) == 1
-    listed = console("grades", "--json")
-    assert list(json.loads(listed.stdout)["grades"]) == [path.name for path in kept.iterdir()]
-
-
-@pytest.mark.parametrize(
-    ("command", "has"), [("grade", "--job"), ("grades", "(default: the workspace's)")]
-)
-def test_help_is_that_of_the_program_that_was_called(command: str, has: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
-
-    def helped(*start: str) -> str:
-        words = [sys.executable, "-m", *start, command, "--help"]
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
-        return done.stdout
-
-    called, own = helped("tui.cli"), helped("grader")
-    assert f"Usage: rlhf-tui {command} [OPTIONS]" in called and "python -m" not in called
-    assert has in called and "[required]" not in called
-    assert f"Usage: python -m grader {command} [OPTIONS]" in own and has not in own
-    assert ("[required]" in own) == (command == "grades")
 
 
 @pytest.fixture
