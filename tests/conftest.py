@@ -11,6 +11,8 @@ import pytest
 import torch
 from grader_world import arena as arena
 from grader_world import sound as sound
+from sandbox_field import field as field
+from sandbox_field import view as view
 from synthetic import console as console
 from toy_lab import lab as lab
 from toy_scores import scored as scored
