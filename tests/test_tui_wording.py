@@ -1,6 +1,13 @@
 """What the lines around the panes say: counts, units, keys, and what each figure is."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from conftest import ROOT, TASK
+from operating import WRAPPER
 from piloting import app_over, curves_of, ready, screen_text, type_keys, until
 from synthetic import Console
 from textual.pilot import Pilot
@@ -83,3 +90,29 @@ async def test_the_grade_pane_counts_in_words(console: Console) -> None:
 
 def test_the_probe_box_tells_its_keys_at_80_columns() -> None:
     assert len(HINT) <= 68 and HINT.endswith("esc closes")
+
+
+SLOW = {
+    "probe": (("probe", "dune v0 v1 v2 v3", "pa " * 8), "loading the task's reward model"),
+    "wrapper": (
+        ("wrapper", "check", "fix.py", "--n", "2"),
+        "sampling the reference 2 times a family, and running fix.py on that",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SLOW)
+def test_what_takes_seconds_is_said_before_it_is_done(case: str, tmp_path: Path) -> None:
+    words, said = SLOW[case]
+    (tmp_path / "fix.py").write_text(WRAPPER)
+    command = [sys.executable, "-c", "from tui.cli import main; main()", "--task", str(TASK)]
+    for form in ((), ("--json",)):
+        done = subprocess.run(
+            [*command, *words, *form],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr.splitlines()) == (0, [said])
+        assert not form or done.stdout.count("\n") == 1
