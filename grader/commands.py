@@ -71,6 +71,8 @@ def grade_folders(
         raise click.UsageError("--min needs a whole grade: leave out --only and --no-diagnostic")
     arena = arenas.at(fixture) if fixture else arenas.shipped()
     arena.check()
+    if grades is not None:
+        keep.ready(grades)
     documents = []
     for folder in folders:
         found = _attempt(folder, arena, options, grades, alone=len(folders) == 1)

@@ -16,7 +16,7 @@ import click
 from rlhf.runlog import dumps, write_json
 
 from .cli import narrate
-from .errors import Exit
+from .errors import Exit, GraderError
 from .report import comparison, console
 from .snapshot import take
 
@@ -28,6 +28,16 @@ _MAX_NAME = 40
 def _slug(name: str) -> str:
     text = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
     return text[:_MAX_NAME] or "submission"
+
+
+def ready(grades: Path) -> None:
+    """See that a grade can be kept there, before it is made. Raises GraderError."""
+    try:
+        grades.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=grades).close()
+    except OSError as error:
+        message = f"no grade can be kept in {grades}: {error.strerror}"
+        raise GraderError(message, str(grades), "name another folder: --grades DIR") from error
 
 
 def keep(
