@@ -2,7 +2,6 @@
 
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ from .arena import Arena
 from .cli import narrate
 from .errors import Exit, GraderError, TruthError
 from .grade import PARTS, Options, grade, wanted_parts
-from .report import comparison, console, document, error_document, table
-from .snapshot import take
+from .report import console, document, error_document, table
 
 _DIAGNOSIS = ("G1", "G2", "G3")
 
@@ -73,6 +71,8 @@ def grade_folders(
         raise click.UsageError("--min needs a whole grade: leave out --only and --no-diagnostic")
     arena = arenas.at(fixture) if fixture else arenas.shipped()
     arena.check()
+    if grades is not None:
+        keep.ready(grades)
     documents = []
     for folder in folders:
         found = _attempt(folder, arena, options, grades, alone=len(folders) == 1)
@@ -98,29 +98,6 @@ def _attempt(
             raise
         narrate(f"error: {error}")
         return error_document(error.kind, str(error), error.path, error.fix)
-
-
-def list_grades(identities: tuple[str, ...], grades: Path, as_json: bool) -> int:
-    """Show kept grades, all or those named."""
-    found, problems = keep.kept(grades)
-    unknown = [identity for identity in identities if identity not in found]
-    if unknown:
-        raise click.UsageError(f"no grade {unknown[0]!r} in {grades}")
-    chosen = {key: doc for key, doc in found.items() if not identities or key in identities}
-    if as_json:
-        print(dumps({"format": 1, "grades": chosen, "problems": problems}))
-    else:
-        console().print(comparison(chosen) if chosen else "no grades yet")
-    for identity, problem in problems.items():
-        narrate(f"{identity} cannot be read: {problem}")
-    return Exit.OK
-
-
-def digest(folder: Path) -> int:
-    """Print what `hashes.submission` would be if the folder were graded now."""
-    with tempfile.TemporaryDirectory(prefix="digest-") as scratch:
-        print(dumps({"format": 1, "submission": take(folder, Path(scratch)).digest}))
-    return Exit.OK
 
 
 def derive(build: Path | None, out: Path | None, check: bool) -> int:

@@ -5,12 +5,20 @@ Beside it lies what the diagnostic printed about each RM, escaped: output/NAME.t
 
 import json
 import re
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rlhf.runlog import write_json
+import click
+
+from rlhf.runlog import dumps, write_json
+
+from .cli import narrate
+from .errors import Exit, GraderError
+from .report import comparison, console
+from .snapshot import take
 
 RECORD = "grade.json"
 SOURCE = "source.json"
@@ -20,6 +28,16 @@ _MAX_NAME = 40
 def _slug(name: str) -> str:
     text = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
     return text[:_MAX_NAME] or "submission"
+
+
+def ready(grades: Path) -> None:
+    """See that a grade can be kept there, before it is made. Raises GraderError."""
+    try:
+        grades.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=grades).close()
+    except OSError as error:
+        message = f"no grade can be kept in {grades}: {error.strerror}"
+        raise GraderError(message, str(grades), "name another folder: --grades DIR") from error
 
 
 def keep(
@@ -67,3 +85,26 @@ def kept(grades: Path) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
 def _written(folder: Path) -> tuple[float, str]:
     path = folder / RECORD
     return (path.stat().st_mtime if path.exists() else 0.0, folder.name)
+
+
+def list_grades(identities: tuple[str, ...], grades: Path, as_json: bool) -> int:
+    """Show kept grades, all or those named; returns the exit code."""
+    found, problems = kept(grades)
+    unknown = [identity for identity in identities if identity not in found]
+    if unknown:
+        raise click.UsageError(f"no grade {unknown[0]!r} in {grades}")
+    chosen = {key: doc for key, doc in found.items() if not identities or key in identities}
+    if as_json:
+        print(dumps({"format": 1, "grades": chosen, "problems": problems}))
+    else:
+        console().print(comparison(chosen) if chosen else "no grades yet")
+    for identity, problem in problems.items():
+        narrate(f"{identity} cannot be read: {problem}")
+    return Exit.OK
+
+
+def digest(folder: Path) -> int:
+    """Print what `hashes.submission` would be if the folder were graded now."""
+    with tempfile.TemporaryDirectory(prefix="digest-") as scratch:
+        print(dumps({"format": 1, "submission": take(folder, Path(scratch)).digest}))
+    return Exit.OK

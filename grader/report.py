@@ -1,15 +1,17 @@
 """A grade as one JSON document, and as a table for a person."""
 
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from .facts import Diagnosis
-from .grade import Grade
 from .printable import one_line, printable
+
+if TYPE_CHECKING:
+    from .grade import Grade
 
 _MOST_EVIDENCE = 8  # lines shown for a part; the document holds them all
 
@@ -29,7 +31,7 @@ def _rm(said: Diagnosis) -> dict[str, Any]:
     return row | {"why": said.why, "output": said.output}
 
 
-def document(grade: Grade) -> dict[str, Any]:
+def document(grade: "Grade") -> dict[str, Any]:
     """The document of `grade --json`. Equal for equal submissions, but for timing and cpu_s."""
     skipped = [
         part.name

@@ -44,12 +44,13 @@ class AnswerNo(SessionError):
 
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_ELSEWHERE = "choose a workspace that can be written: --workspace DIR"
+_IN_THE_WAY = "a file is where a folder should be: move it, or choose another --workspace DIR"
 _FIXES = {
     errno.ENOSPC: "free some space (rlhf-tui prune) and try again",
     errno.EDQUOT: "free some of your quota (rlhf-tui prune) and try again",
-    errno.EROFS: "choose a workspace that can be written: --workspace DIR",
-    errno.EACCES: "choose a workspace that can be written: --workspace DIR",
-    errno.EPERM: "choose a workspace that can be written: --workspace DIR",
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _ELSEWHERE),
+    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), _IN_THE_WAY),
 }
 
 

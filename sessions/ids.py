@@ -59,7 +59,7 @@ def claim_folder(
 def _try(parent: Path, identifier: str, fill: Callable[[str, Path, Path], None]) -> bool:
     draft, final = parent / f".{identifier}.{secrets.token_hex(4)}.new", parent / identifier
     try:
-        with writing(draft):
+        with writing(parent):
             draft.mkdir()
         fill(identifier, draft, final)
         return _publish(draft, final)

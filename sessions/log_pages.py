@@ -5,7 +5,9 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 from .log_text import LONGEST_BYTES, line_text
 
@@ -59,39 +61,60 @@ def pages_back(path: Path, end: int) -> Iterator[list[Line]]:
 
 
 def _long_before(path: Path, end: int) -> Line:
-    """A line longer than a page: where it begins, and its last state."""
+    """A line longer than a page, that ends before byte `end`."""
     with open(path, "rb") as file:
-        file.seek(max(0, end - 1 - LONGEST_BYTES))
-        text = line_text(file.read(min(end - 1, LONGEST_BYTES)))
-        start, found = end - 1, -1
-        while start > 0 and found < 0:
-            size = min(PAGE_BYTES, start)
-            start -= size
-            file.seek(start)
-            found = file.read(size).rfind(b"\n")
-    return Line(start + found + 1, text)
+        return _line_between(file, _line_start(file, end - 1), end - 1)
+
+
+def _line_start(file: BinaryIO, end: int) -> int:
+    """Where the line that goes up to byte `end` begins, looked for backwards in blocks."""
+    size, found = BLOCK, -1
+    while end > 0 and found < 0:
+        size = min(2 * size, PAGE_BYTES, end)
+        end -= size
+        file.seek(end)
+        found = file.read(size).rfind(b"\n")
+    return end + found + 1
+
+
+def _line_between(file: BinaryIO, start: int, end: int) -> Line:
+    """A line of any length: its head, or the last state of a progress bar."""
+    tail_at = max(start, end - LONGEST_BYTES)
+    tail = os.pread(file.fileno(), end - tail_at, tail_at)
+    if tail_at > start and b"\r" not in tail:
+        tail = os.pread(file.fileno(), LONGEST_BYTES + 1, start)
+    return Line(start, line_text(tail))
+
+
+@lru_cache(maxsize=8)
+def _last_start(path: Path, size: int, *_stamp: int) -> int:
+    """Where a file's last line begins; looked for once while the file is the same."""
+    with open(path, "rb") as file:
+        return _line_start(file, size)
+
+
+def _torn_at(path: Path) -> tuple[int, int]:
+    """Where the first line that is not whole yet begins, and how far it goes. Raises OSError."""
+    found = path.stat()
+    start = _last_start(path, found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev)
+    return start, found.st_size
 
 
 def whole_end(path: Path) -> int:
     """Where the first line that is not whole yet begins; 0 if the file cannot be read."""
     try:
-        with open(path, "rb") as file:
-            start = max(0, file.seek(0, os.SEEK_END) - LONGEST_BYTES)
-            file.seek(start)
-            return start + file.read().rfind(b"\n") + 1
+        return _torn_at(path)[0]
     except OSError:
         return 0
 
 
 def torn_line(path: Path) -> Line | None:
     """The last line if it has no end, for a log that nobody writes to any more; else None."""
+    start, end = _torn_at(path)
+    if start == end:
+        return None
     with open(path, "rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        start = max(0, end - LONGEST_BYTES)
-        file.seek(start)
-        data = file.read()
-    rest = data[data.rfind(b"\n") + 1 :]
-    return Line(end - len(rest), line_text(rest)) if rest else None
+        return _line_between(file, start, end)
 
 
 class LineIndex:
@@ -164,12 +187,7 @@ class LineIndex:
         return [line for n in range(first, first + count) if (line := self._long(n)) is not None]
 
     def _long(self, number: int) -> Line | None:
-        """One line of any length: its head, or the last state of a progress bar."""
         start, end = self.offset_of(number), self.offset_of(number + 1)
         if start is None or end is None:
             return None
-        tail_at = max(start, end - 1 - LONGEST_BYTES)
-        tail = os.pread(self._file.fileno(), end - 1 - tail_at, tail_at)
-        if tail_at == start or b"\r" in tail:
-            return Line(start, line_text(tail))
-        return Line(start, line_text(os.pread(self._file.fileno(), LONGEST_BYTES + 1, start)))
+        return _line_between(self._file, start, end - 1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 from rlhf.runlog import CONFIG_NAME, DONE_NAME, LOG_NAME
 
 from . import queue
+from .afterwards import VALIDATION
 from .evidence import judge
 from .paths import RUN_RECORD, Workspace
-from .runfiles import last_rows, number, read_object
+from .runfiles import last_rows, mtime, number, read_object
 
 RECENT_RUNS = 20  # over which the machine's usual speed is measured
 
@@ -74,12 +76,25 @@ def steps_per_second(rows: Sequence[Mapping[str, Any]]) -> float | None:
     return (s1 - s0) / (t1 - t0) if t1 > t0 and s1 > s0 else None
 
 
-def seconds_per_sample(workspace: Workspace, task: Path) -> float | None:
-    """What one sampled response cost in recent runs (median), here or else in the shipped."""
+@dataclass(frozen=True)
+class Pace:
+    """How long runs take here, in seconds: a sampled response, and all that is no step.
+
+    `beside` is what a run needs to start, to end and to be checked; None if no run tells.
+    """
+
+    sample: float
+    beside: float | None = None
+
+
+def pace(workspace: Workspace, task: Path) -> Pace | None:
+    """What recent runs took (medians), here or else the shipped; None if there are none."""
     for place in (workspace.runs, task / "runs"):
-        costs = [cost for folder in _newest(place) if (cost := _cost(folder)) is not None]
+        recent = _newest(place)
+        costs = [cost for folder in recent if (cost := _cost(folder)) is not None]
         if costs:
-            return median(costs)
+            beside = [spent for folder in recent if (spent := _beside(folder)) is not None]
+            return Pace(median(costs), median(beside) if beside else None)
     return None
 
 
@@ -102,9 +117,30 @@ def _cost(folder: Path) -> float | None:
     return 1 / speed / (batch[0] * batch[1])
 
 
-def expected_seconds(config: Mapping[str, Any], cost: float) -> float:
-    """What a run of this resolved config takes at `cost` seconds a response."""
-    return float(config["steps"] * config["batch_prompts"] * config["samples_per_prompt"] * cost)
+def _beside(folder: Path) -> float | None:
+    """What a run that ended at its first attempt took, less its steps; None if it did not."""
+    record, done = (read_object(folder / name, []) or {} for name in (RUN_RECORD, DONE_NAME))
+    seen, stepping = record.get("exit"), number(done.get("wall_s"))
+    if record.get("attempt") != 1 or not isinstance(seen, Mapping) or stepping is None:
+        return None
+    try:
+        began, ended = (datetime.fromisoformat(at) for at in (record["started"], seen["at"]))
+        taken = (ended - began).total_seconds()
+    except (KeyError, TypeError, ValueError):
+        return None
+    return max(0.0, taken - stepping) + _checking(folder)
+
+
+def _checking(folder: Path) -> float:
+    """How long it was checked after its end was kept in its record."""
+    times = mtime(folder / RUN_RECORD), mtime(folder / VALIDATION)
+    return max(0.0, times[1] - times[0]) if times[0] and times[1] else 0.0
+
+
+def expected_seconds(config: Mapping[str, Any], pace: Pace) -> float:
+    """What a run of this resolved config takes, with what is known of its start."""
+    samples = config["steps"] * config["batch_prompts"] * config["samples_per_prompt"]
+    return float(samples * pace.sample + (pace.beside or 0.0))
 
 
 def sweep_seconds(each: Sequence[float], cores: int) -> float:

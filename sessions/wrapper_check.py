@@ -22,10 +22,7 @@ def check_wrapper(task: Path, file: Path, n: int = SAMPLES, seed: int = 0) -> di
     Takes some seconds. Raises InputError if the wrapper cannot be used, SessionError if the
     child cannot run.
     """
-    path = file.expanduser().absolute()
-    if not path.is_file():
-        raise InputError(f"wrapper {path} is {_no_file(path)}", str(path))
-    read_wrapper(path)
+    path = wrapper_at(file)
     command = [sys.executable, "-P", "-m", "rlhf.analysis.wrapper_check", str(path)]
     command += ["--n", str(n), "--seed", str(seed)]
     threads = dict.fromkeys(THREAD_VARIABLES, "1")
@@ -41,8 +38,14 @@ def check_wrapper(task: Path, file: Path, n: int = SAMPLES, seed: int = 0) -> di
     return dict(found)
 
 
-def _no_file(path: Path) -> str:
-    return "no regular file" if path.exists() else "missing"
+def wrapper_at(file: Path) -> Path:
+    """Where a wrapper lies, if it can be read and defines transform(). Raises InputError."""
+    path = file.expanduser().absolute()
+    if not path.is_file():
+        why = "no regular file" if path.exists() else "missing"
+        raise InputError(f"wrapper {path} is {why}", str(path))
+    read_wrapper(path)
+    return path
 
 
 def _run(command: list[str], env: dict[str, str]) -> "subprocess.CompletedProcess[str]":

@@ -1,4 +1,4 @@
-"""A file system of a few hundred kilobytes, to be filled to its last byte.
+"""A file system of a few hundred kilobytes, to be filled to its last byte, or one to be read only.
 
 It is mounted in a mount namespace of its own, which nobody else sees and which takes it along
 when it ends; the tests reach it through the process that lives in there.
@@ -7,7 +7,7 @@ when it ends; the tests reach it through the process that lives in there.
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,11 +16,20 @@ WAYS = (("--mount",), ("--user", "--map-root-user", "--mount"))
 BALLAST = "ballast"
 
 
-@contextmanager
-def small_disk(place: Path, kilobytes: int) -> Iterator[Path]:
+def small_disk(place: Path, kilobytes: int) -> AbstractContextManager[Path]:
     """An empty file system of this size. Skips the test where none can be mounted."""
+    return _mounted(place, f'mount -t tmpfs -o size={kilobytes}k tmpfs "$0"')
+
+
+def sealed(place: Path) -> AbstractContextManager[Path]:
+    """The same folder, in which nothing can be written. Skips the test as `small_disk` does."""
+    return _mounted(place, 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"')
+
+
+@contextmanager
+def _mounted(place: Path, mount: str) -> Iterator[Path]:
     place.mkdir(parents=True, exist_ok=True)
-    script = f'mount -t tmpfs -o size={kilobytes}k tmpfs "$0" && echo there && exec cat'
+    script = f"{mount} && echo there && exec cat"
     for way in WAYS if shutil.which("unshare") else ():
         words = ["unshare", *way, "sh", "-c", script, str(place)]
         with subprocess.Popen(
@@ -33,7 +42,7 @@ def small_disk(place: Path, kilobytes: int) -> Iterator[Path]:
                 finally:
                     holder.kill()
                 return
-    pytest.skip("no small file system can be mounted here (unshare --mount)")
+    pytest.skip("nothing can be mounted here (unshare --mount)")
 
 
 def fill(disk: Path) -> None:

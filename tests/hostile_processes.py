@@ -13,6 +13,7 @@ from sessions import queue
 from sessions.child import NOT_MINE
 from sessions.errors import UsageError
 from sessions.identity import own
+from sessions.launch import launch_job
 from sessions.record import update
 from sessions.resume import resume
 from sessions.stop import stop
@@ -54,6 +55,32 @@ def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert sorted(child.wait() for child in tries) == [0, *[NOT_MINE] * 4]
     assert len(lab.starts(run)) == 1 and lab.state(run).state == "finished"
+
+
+GATE = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.02)"
+
+
+def working(children: list[subprocess.Popen[bytes]]) -> list[subprocess.Popen[bytes]]:
+    return [child for child in children if child.poll() is None]
+
+
+@case("two supervisors that begin at once")
+def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [sys.executable, "-P", "-m", "sessions", "supervise", str(lab.workspace.root)]
+    for name in ("a", "b", "c"):
+        gate = lab.task / name
+        queue.pause(lab.workspace, True)
+        launch_job(lab.workspace, "x", "gate", [sys.executable, "-c", GATE, str(gate)], lab.task)
+        runs = lab.launch(name, seed=[0, 1, 2, 3])
+        queue.pause(lab.workspace, False)
+        two = [subprocess.Popen(words, env=python_environment()) for _ in range(2)]
+        eventually(lambda two=two: len(working(two)) == 1)
+        assert [child.pid for child in working(two)] == [boss(lab)]
+        gate.touch()
+        assert [child.wait(60) for child in two] == [0, 0]
+        assert [len(lab.starts(run)) for run in runs] == [1, 1, 1, 1]
+        assert {lab.state(run).state for run in runs} == {"finished"}
+    assert queue.entries(lab.workspace) == []
 
 
 @case("kill -9 of the dashboard")

@@ -128,6 +128,17 @@ def test_out_writes_the_document(capsys: Any, arena: Arena, sound: Path, tmp_pat
     assert sorted(sound.rglob("*")) == before
 
 
+def test_where_no_grade_can_be_kept_nothing_is_graded(
+    capsys: Any, arena: Arena, sound: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "a-file" / "grades"
+    place.parent.write_text("in the way")
+    code, out, err = grade(capsys, arena, sound, "--grades", place)
+    assert (code, out) == (Exit.CANNOT_RUN, "")
+    told = f"no grade can be kept in {place}: Not a directory (name another folder: --grades DIR)"
+    assert err.splitlines() == [f"error: {told}"]
+
+
 def test_grades_are_kept_listed_and_compared(
     capsys: Any, arena: Arena, sound: Path, tmp_path: Path
 ) -> None:

@@ -88,3 +88,10 @@ def test_the_library_imports_itself_relatively() -> None:
 def test_no_torch_behind_deferred_imports(module: str) -> None:
     code = f"import sys, {module}; assert not {{'torch', 'numpy'}} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize("words", [["grades", "--grades"], ["digest"]])
+def test_commands_that_only_read_load_no_torch(words: list[str], tmp_path: Path) -> None:
+    code = "import sys; from grader.cli import main; assert main(sys.argv[1:]) == 0;"
+    code += "assert not {'torch', 'numpy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code, *words, str(tmp_path)], check=True, cwd=ROOT)

@@ -1,15 +1,18 @@
 """Trash, disk, jobs, waiting, and runs trained elsewhere."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 from toy_lab import Lab, eventually
 
+from rlhf.runlog import write_json
 from sessions import queue, trash
 from sessions.added import add, folders, forget
 from sessions.disk import removable, remove, usage
 from sessions.errors import UsageError
-from sessions.progress import expected_seconds, jobs, steps_per_second, sweep_seconds
+from sessions.progress import Pace, expected_seconds, jobs, pace, steps_per_second, sweep_seconds
 from sessions.stop import stop
 from sessions.wait import wait
 
@@ -83,8 +86,34 @@ def test_speeds_are_measured_from_the_log() -> None:
     assert steps_per_second(rows[:1]) == 10.0
     assert steps_per_second([{"step": 20}]) is None and steps_per_second([]) is None
     config = {"steps": 100, "batch_prompts": 16, "samples_per_prompt": 8}
-    assert expected_seconds(config, 0.001) == pytest.approx(12.8)
+    assert expected_seconds(config, Pace(0.001)) == pytest.approx(12.8)
+    assert expected_seconds(config, Pace(0.001, 5.0)) == pytest.approx(17.8)
     assert sweep_seconds([3.0, 2.0, 2.0], 2) == 4.0
+
+
+TOLD = {
+    "by its record": ({}, 8.5),
+    "another attempt": ({"attempt": 2}, None),
+    "an end that nobody saw": ({"exit": None}, None),
+    "no time": ({"started": "yesterday"}, None),
+    "a clock put back": ({"started": "2026-01-01T00:09:00Z"}, 2.0),
+}
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_what_a_run_takes_beside_its_steps_is_measured(case: str, lab: Lab) -> None:
+    changed, beside = TOLD[case]
+    folder = lab.folder("r")
+    folder.mkdir(parents=True)
+    ended = {"started": "2026-01-01T00:00:00Z", "exit": {"at": "2026-01-01T00:00:10Z"}}
+    write_json(folder / "run.json", {"attempt": 1, **ended, **changed})
+    write_json(folder / "done.json", {"wall_s": 3.5})
+    write_json(folder / "validation.json", {})
+    row = {"step": 40, "elapsed_s": 3.2}
+    (folder / "log.jsonl").write_text(json.dumps(row) + "\n")
+    for name, at in (("run.json", 500), ("validation.json", 502)):
+        os.utime(folder / name, (at, at))
+    assert pace(lab.workspace, lab.task) == Pace(pytest.approx(3.2 / 40 / 128), beside)
 
 
 def test_waiting_for_runs_ends_with_them(lab: Lab) -> None:

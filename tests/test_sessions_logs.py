@@ -3,6 +3,7 @@
 import os
 import re
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions.log_follow import Follower
-from sessions.log_pages import BLOCK, LineIndex, last_page, lines_of
-from sessions.log_text import LONGEST, line_text
+from sessions.log_pages import (
+    BLOCK,
+    PAGE_BYTES,
+    LineIndex,
+    last_page,
+    lines_of,
+    torn_line,
+    whole_end,
+)
+from sessions.log_text import CUT, LONGEST, LONGEST_BYTES, line_text
 
 LINES = {
     "plain": (b"step 20", "step 20"),
@@ -98,6 +107,36 @@ def test_pages_of_enormous_lines_are_bounded(tmp_path: Path) -> None:
     assert (texts[0], texts[2], texts[3]) == ("first", "done", "last")
     assert texts[1].startswith("yyy") and len(texts[1]) == LONGEST + 1
     index.close()
+
+
+@pytest.mark.parametrize("before", [b"", b"first\n"])
+@pytest.mark.parametrize("size", [1, LONGEST_BYTES + 1, 3 * PAGE_BYTES])
+def test_a_torn_line_of_any_length_begins_where_it_begins(
+    size: int, before: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(before + b"x" * size)
+    torn = torn_line(path)
+    assert torn is not None and whole_end(path) == torn.offset == len(before)
+    assert torn.text == ("x" * LONGEST + CUT if size > LONGEST else "x")
+    with open(path, "ab") as file:
+        file.write(b"\rdone")
+    torn = torn_line(path)
+    assert torn is not None and (torn.offset, torn.text) == (len(before), "done")
+    with open(path, "ab") as file:
+        file.write(b"\n")
+    assert torn_line(path) is None and whole_end(path) == path.stat().st_size
+
+
+def test_a_huge_torn_line_is_never_held_whole(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"first\n")
+    os.truncate(path, 1 << 30)
+    tracemalloc.start()
+    torn = torn_line(path)
+    assert tracemalloc.get_traced_memory()[1] < 4 * PAGE_BYTES
+    tracemalloc.stop()
+    assert torn is not None and torn.offset == 6
 
 
 def poll(follower: Follower) -> list[str]:

@@ -12,7 +12,7 @@ from sessions.errors import UsageError
 from sessions.identity import stat
 from sessions.log_pages import PAGE_BYTES, pages_back, whole_end
 from sessions.log_search import LIMIT, POLL_BYTES, Search
-from sessions.log_text import ERRORS
+from sessions.log_text import ERRORS, LONGEST_BYTES
 from sessions.supervise import python_environment
 
 
@@ -155,6 +155,14 @@ def test_lines_of_any_length_are_passed_backwards(size: int, tmp_path: Path) -> 
     pages = [line for page in pages_back(path, whole_end(path)) for line in reversed(page)]
     assert [line.offset for line in pages] == [size + 10, 6, 0]
     assert [line.text[-4:] for line in pages][::2] == ["last", "irst"]
+
+
+def test_a_long_torn_line_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"first\nlong " + b"x" * 3 * LONGEST_BYTES)
+    for newest in (False, True):
+        found = collect(Search(path, "x|long", newest=newest, torn=True))
+        assert [text[:6] for text in found] == ["long x"]
 
 
 def test_a_search_that_ends_while_it_looks_after_its_parent_ends_well(tmp_path: Path) -> None:

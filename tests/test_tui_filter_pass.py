@@ -1,22 +1,29 @@
 """A slow pattern in a filter or in a rule costs a moment, is named, and changes nothing."""
 
 import itertools
+import operator
 import signal
 import threading
 import time
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import pytest
 from operating import place_of
-from synthetic import write_run
+from piloting import app_over, ready, until
+from synthetic import Console, write_run
+from textual.widgets import Input
 from toy_lab import Lab
 
 import tui.listing
+import tui.state
 from sessions.catalogue import Listing
 from tui.alerts import Alerts
 from tui.exits import CommandError, Exit
-from tui.filter import FilterError, compile_filter
-from tui.filter_pass import passing
+from tui.fields import Run
+from tui.filter import FilterError, Test, compile_filter
+from tui.filter_pass import AGAIN_S, PASS_S, passing
 from tui.listing import Query, collect
 from tui.state import State
 
@@ -107,6 +114,40 @@ def test_what_other_threads_take_is_not_counted() -> None:
         over.set()
         for thread in threads:
             thread.join()
+
+
+async def test_a_slow_pattern_typed_on_costs_a_key_little_until_a_filter_is_quick(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed: list[float] = []
+    asked: list[float] = []
+
+    def noted(test: Test, runs: Iterable[Run], seconds: float) -> list[Run]:
+        allowed.append(seconds)
+        return passing(test, runs, seconds)
+
+    monkeypatch.setattr(tui.state, "passing", noted)
+    for number in range(60):
+        write_run(console.workspace / "runs" / f"{'a' * 200}{number}", rows=1)
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        app.background.end()
+        allowed.clear()
+        app.pane.action_filter()
+        line = app.pane.query_one("#filter", Input)
+        for typed, seconds in (
+            ("name=b", PASS_S),
+            ("name~a.*a.*a.*a.*b", PASS_S),
+            ("name~a.*a.*a.*a.*b.", AGAIN_S),
+            ("name~a.*a.*a.*a.*b.* (", None),
+            ("name~a.*a.*a.*a.*bc", AGAIN_S),
+            ("b", AGAIN_S),
+            ("bb", PASS_S),
+        ):
+            line.value = typed
+            asked += [seconds] if seconds else []
+            await until(pilot, partial(operator.eq, allowed, asked))
 
 
 def test_the_command_names_a_slow_pattern(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

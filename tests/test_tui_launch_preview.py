@@ -12,8 +12,9 @@ import sessions.inputs
 import sessions.plan
 import tui.launch_form
 from sessions.catalogue import Catalogue
+from sessions.progress import Pace
 from tui.launch_form import Draft
-from tui.launch_preview import NAMED, Previewer
+from tui.launch_preview import NAMED, Previewer, told
 
 TENS = {
     "kl": ",".join(f"{n / 100}" for n in range(1, 11)),
@@ -70,6 +71,12 @@ def test_what_stands_is_not_judged_again(counted: Any) -> None:
         draft.typed["name"] += letter
         assert not draft.mistakes()
     assert len(resolved) <= 800
+
+
+def test_a_time_without_the_start_of_a_run_says_so() -> None:
+    assert told(4.2, Pace(0.1)) == "about 4 s + start-up"
+    assert told(300.0, Pace(0.1, 3.0)) == "about 5 min"
+    assert told(None, None) == "no run here tells how fast"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,13 @@
 """What the lines around the panes say: counts, units, keys, and what each figure is."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from conftest import ROOT, TASK
+from operating import WRAPPER
 from piloting import app_over, curves_of, ready, screen_text, type_keys, until
 from synthetic import Console
 from textual.pilot import Pilot
@@ -10,12 +17,16 @@ from tui.app import ConsoleApp
 from tui.bars import key_hints
 from tui.disk_table import size
 from tui.legend import facts_line
+from tui.looks import LOOKS
+from tui.palette import commands
+from tui.panes import PANES
 from tui.render import number_of
 from tui.screens.grade import GradePane
 from tui.screens.probe import HINT
 from tui.screens.samples import SamplesScreen
 
 RUN = "kl002-s1500"
+ARROWS = ("up", "down", "left", "right", "home", "end", "pgup", "pgdn")
 KEYS = ("esc back", "tab view", "v family")
 
 
@@ -94,3 +105,45 @@ async def test_the_grade_pane_counts_in_words(console: Console) -> None:
 
 def test_the_probe_box_tells_its_keys_at_80_columns() -> None:
     assert len(HINT) <= 68 and HINT.endswith("esc closes")
+
+
+@pytest.mark.parametrize("pane", [pane.key for pane in PANES])
+async def test_the_palette_begins_with_panes_and_ends_with_moves_of_the_cursor(
+    console: Console, pane: str
+) -> None:
+    app = app_over(console, read_only=False)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await type_keys(app, pane)
+        found = [command.choice for command in commands(app.screen, app, LOOKS).values()]
+    count = len(PANES)
+    assert [choice.label for choice in found[:count]] == [pane.title for pane in PANES]
+    keys = [choice.note.split()[0] for choice in found[count:] if choice.note]
+    moves = [key.removeprefix("shift+") in ARROWS for key in keys]
+    assert moves == sorted(moves) and moves[-1]
+
+
+SLOW = {
+    "probe": (("probe", "dune v0 v1 v2 v3", "pa " * 8), "loading the task's reward model"),
+    "wrapper": (
+        ("wrapper", "check", "fix.py", "--n", "2"),
+        "sampling the reference 2 times a family, and running fix.py on that",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SLOW)
+def test_what_takes_seconds_is_said_before_it_is_done(case: str, tmp_path: Path) -> None:
+    words, said = SLOW[case]
+    (tmp_path / "fix.py").write_text(WRAPPER)
+    command = [sys.executable, "-c", "from tui.cli import main; main()", "--task", str(TASK)]
+    for form in ((), ("--json",)):
+        done = subprocess.run(
+            [*command, *words, *form],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr.splitlines()) == (0, [said])
+        assert not form or done.stdout.count("\n") == 1

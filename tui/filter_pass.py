@@ -11,11 +11,16 @@ from .fields import Run
 from .filter import FilterError, Test
 
 PASS_S = 0.2  # of its thread's processor time that a filter may take over all the runs
+AGAIN_S = 0.025  # that one may take which is typed on after another took too long
 TOO_LONG = "the pattern takes too long on these runs: anchor it, or use fewer * and +"
 
 
+class SlowFilter(FilterError):
+    """A filter that can be read, but took too long."""
+
+
 def passing(test: Test, runs: Iterable[Run], seconds: float = PASS_S) -> list[Run]:
-    """The runs that a filter holds for. Raises FilterError if it takes too long."""
+    """The runs that a filter holds for. Raises SlowFilter if it takes too long."""
     with _limited(seconds):
         return [run for run in runs if test(run)]
 
@@ -34,7 +39,7 @@ def _limited(seconds: float) -> Iterator[None]:
     def look(number: int, frame: Any) -> None:
         left = end - time.thread_time()
         if left <= 0:
-            raise FilterError(TOO_LONG)
+            raise SlowFilter(TOO_LONG)
         signal.setitimer(signal.ITIMER_VIRTUAL, left)  # it counts what other threads use, too
 
     signal.signal(signal.SIGVTALRM, look)

@@ -12,6 +12,8 @@ from .launch_form import Draft, field_of
 from .render import clean
 
 if TYPE_CHECKING:
+    from sessions.progress import Pace
+
     from .place import Place
 
 NAMED = 12  # runs of a sweep that are named
@@ -24,7 +26,7 @@ class Preview:
     count: int = 0
     names: tuple[str, ...] = ()  # of the first runs
     cores: int = 1
-    seconds: float | None = None
+    takes: str = ""
     wrapped: bool = False
     field: str | None = None
     wrong: str = ""
@@ -37,16 +39,17 @@ class Preview:
         runs = "1 run" if self.count == 1 else f"{self.count} runs"
         cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
         rights = "; the wrapper runs with your rights" if self.wrapped else ""
-        yield f"{runs} on {cores}, {told(self.seconds)}{rights}"
+        yield f"{runs} on {cores}, {self.takes}{rights}"
         more = ["..."] if self.count > len(self.names) else []
         yield clean(", ".join([*self.names, *more]))
 
 
-def told(seconds: float | None) -> str:
-    """A length of time by the measured speed."""
-    if seconds is None:
+def told(seconds: float | None, pace: "Pace | None") -> str:
+    """A length of time by the measured pace, and what is not in it."""
+    if seconds is None or pace is None:
         return "no run here tells how fast"
-    return f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min"
+    about = f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min"
+    return about if pace.beside is not None else f"{about} + start-up"
 
 
 class Previewer:
@@ -59,12 +62,11 @@ class Previewer:
         self._place, self._folders = place, folders
 
     @cached_property
-    def _cost(self) -> float | None:
-        """Seconds a sampled response, as recent runs tell."""
+    def _pace(self) -> "Pace | None":
         from sessions.paths import Workspace
-        from sessions.progress import seconds_per_sample
+        from sessions.progress import pace
 
-        return seconds_per_sample(Workspace(self._place.workspace), self._place.task)
+        return pace(Workspace(self._place.workspace), self._place.task)
 
     def preview(self, draft: Draft) -> Preview:
         """What the form would start, or what is wrong with it."""
@@ -78,10 +80,10 @@ class Previewer:
         except CommandError as error:
             wrong = error.line().removeprefix("rlhf-tui: ")
             return Preview(field=field_of(error.message), wrong=wrong)
-        cost, seconds = self._cost, None
-        if cost:
-            each = [expected_seconds(config, cost) for config in sweep.configs()]
+        pace, seconds = self._pace, None
+        if pace:
+            each = [expected_seconds(config, pace) for config in sweep.configs()]
             seconds = sweep_seconds(each, cores())
         wrapped = sweep.base["reward_wrapper"] is not None
         names = tuple(islice(sweep.names(), NAMED))
-        return Preview(len(sweep), names, cores(), seconds, wrapped)
+        return Preview(len(sweep), names, cores(), told(seconds, pace), wrapped)

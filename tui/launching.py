@@ -24,6 +24,7 @@ from sessions.wait import POLL_S, wait
 from .acting import Found, acting, emit, find, narrate
 from .exits import CommandError, Exit
 from .launch_options import axes_of
+from .launch_preview import told
 from .place import Place
 
 
@@ -56,16 +57,6 @@ def planned(
     with acting(place, changes=False):
         found = None if parent is None else find(place, parent, listing)
         return make_sweep(_request(place, options, found, listing), place.task.absolute())
-
-
-def _times(
-    workspace: Workspace, task: Path, plans: Sequence[Plan]
-) -> tuple[list[float] | None, float | None]:
-    cost = progress.seconds_per_sample(workspace, task)
-    if not cost:
-        return None, None
-    each = [progress.expected_seconds(plan.config, cost) for plan in plans]
-    return each, progress.sweep_seconds(each, cores())
 
 
 def _warn(plans: Sequence[Plan]) -> None:
@@ -131,18 +122,21 @@ def report(states: Mapping[str, State], as_json: bool) -> int:
 
 
 def _show_plans(workspace: Workspace, task: Path, plans: Sequence[Plan], as_json: bool) -> None:
-    each, total = _times(workspace, task, plans)
+    pace = progress.pace(workspace, task)
+    each = [progress.expected_seconds(plan.config, pace) for plan in plans] if pace else []
+    total = progress.sweep_seconds(each, cores()) if each else None
     seconds: Sequence[float | None] = each or [None] * len(plans)
     rows = [
         {"name": plan.name, "config": plan.config, "seconds": time_}
         for plan, time_ in zip(plans, seconds, strict=True)
     ]
     lines = [f"{plan.name}  {_minutes(t)}" for plan, t in zip(plans, seconds, strict=True)]
-    emit(as_json, {"dry_run": True, "cores": cores(), "seconds": total, "runs": rows}, lines)
+    about = {"cores": cores(), "seconds": total, "startup_s": pace.beside if pace else None}
+    emit(as_json, {"dry_run": True, **about, "runs": rows}, lines)
     if not as_json:
-        told = "in about " + _minutes(total) if total else "no run here tells how fast"
         sys.stdout.flush()
-        narrate(f"{len(rows)} run(s) on {cores()} core(s), {told}; nothing was started")
+        takes = told(total, pace)
+        narrate(f"{len(rows)} run(s) on {cores()} core(s), {takes}; nothing was started")
 
 
 def _minutes(seconds: float | None) -> str:

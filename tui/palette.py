@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from rich.text import Text
 from textual.app import App
@@ -60,35 +61,37 @@ def help_text(screen: Screen[object]) -> Text:
     pairs = [(keys, a.binding.tooltip or a.binding.description) for keys, a in _bindings(screen)]
     widest = max([len(keys) for keys, _ in pairs] or [0])
     text = Text()
-    for keys, meaning in sorted(pairs, key=lambda pair: pair[1] in _MOVES):
+    for keys, meaning in sorted(pairs, key=lambda pair: _moves(pair[0])):
         text.append(f"{keys:>{widest}}  ", style="bold").append(f"{meaning}\n")
     return text.append("\nFilter  ", style="bold").append(_FILTER)
 
 
 def commands(screen: Screen[object], app: App[int], looks: Sequence[str]) -> dict[str, Command]:
-    """Everything that can be done here, by name."""
-    found = []
-    for keys, active in _bindings(screen):
-        about = f"{keys}  {active.binding.tooltip or ''}"
-        choice = Choice(active.binding.action, active.binding.description, about)
-        found.append(Command(choice, (active.binding.action, active.node)))
+    """Everything that can be done here, by name: panes first, moves of the cursor last."""
     calls = [(f"look('{look}')", f"look: {look}", "") for look in looks]
     calls += [(f"ring({on})", f"bell: {'on' if on else 'off'}", _BELL) for on in (True, False)]
     calls += [(f"sort_by('{key}')", f"sort by {key}", f.meaning) for key, f in FIELDS.items()]
-    found += [Command(Choice(call, label, note), (call, app)) for call, label, note in calls]
-    return {command.choice.key: command for command in found}
+    ranked = [(_rank(keys, active), _command(keys, active)) for keys, active in _bindings(screen)]
+    ranked += [(1, Command(Choice(call, label, note), (call, app))) for call, label, note in calls]
+    return {found.choice.key: found for _, found in sorted(ranked, key=itemgetter(0))}
 
 
-_MOVES = (
-    "Up",
-    "Down",
-    "Page up",
-    "Page down",
-    "First row",
-    "Last row",
-    "First column",
-    "Last column",
-)
+def _command(keys: str, active: ActiveBinding) -> Command:
+    binding = active.binding
+    choice = Choice(binding.action, binding.description, f"{keys}  {binding.tooltip or ''}")
+    return Command(choice, (binding.action, active.node))
+
+
+def _rank(keys: str, active: ActiveBinding) -> int:
+    return 0 if active.binding.action.startswith("pane(") else 2 if _moves(keys) else 1
+
+
+def _moves(keys: str) -> bool:
+    """Whether keys as shown move a cursor: the first of them is made for that."""
+    return keys.split()[0].removeprefix("shift+") in _MOVING
+
+
+_MOVING = ("up", "down", "left", "right", "home", "end", "pgup", "pgdn")
 _FILTER = (
     "terms must all hold; or, !term, ( ); field then : = != < <= > >= ~ and a value; a bare word "
     "is part of the name. Fields: state kl steps dev.proxy balanced.kl dune.kl dune.proxy.se "

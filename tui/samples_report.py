@@ -60,6 +60,7 @@ def probe_report(place: Place, prompt: str, response: str, run: str | None, as_j
     with acting(place, changes=False):
         folder = None if run is None else find(place, run).folder
         child = Probe(place.checked_task(), folder)
+        narrate(f"loading {child.reward_model.said}")
         try:
             answer = child.ask(prompt, response)
         finally:

@@ -15,7 +15,7 @@ from .columns import DEFAULT_COLUMNS
 from .curves import OVERALL, Curve
 from .fields import FIELDS, Field, Run
 from .filter import FilterError, Test, compile_filter
-from .filter_pass import passing
+from .filter_pass import PASS_S, passing
 from .launch_form import Draft
 from .order import sortable
 from .render import called, clean, width
@@ -124,16 +124,16 @@ class State:
             self.watch.note([f"the filter {clean(self.filter)} is off: {error}"])
             self.set_filter("")
 
-    def _passing(self, test: Test) -> set[str]:
-        return {run["id"] for run in passing(test, self.runs.values())}
+    def _passing(self, test: Test, seconds: float = PASS_S) -> set[str]:
+        return {run["id"] for run in passing(test, self.runs.values(), seconds)}
 
     def _forget_order(self) -> None:
         self._sorted = self._rows = None
 
-    def set_filter(self, text: str) -> None:
+    def set_filter(self, text: str, seconds: float = PASS_S) -> None:
         """Show only the runs that `text` holds for. Raises FilterError and changes nothing."""
         test = compile_filter(text)
-        self._held = self._passing(test)
+        self._held = self._passing(test, seconds)
         self._test, self.filter = test, text
         self._rows = None
         if self.grouped:

@@ -2,7 +2,7 @@
 
 import click
 
-from ..acting import acting, emit, json_option
+from ..acting import acting, emit, json_option, narrate
 from ..place import Place
 
 
@@ -38,10 +38,12 @@ def check(place: Place, file: str, n: int, seed: int, as_json: bool) -> None:
     """Run FILE on samples of the reference, with your rights, and say what it does."""
     from pathlib import Path
 
-    from sessions.wrapper_check import check_wrapper
+    from sessions.wrapper_check import check_wrapper, wrapper_at
 
     from ..wrapper_report import report_lines
 
     with acting(place, changes=False):
-        found = check_wrapper(place.task.absolute(), Path(file), n, seed)
+        path = wrapper_at(Path(file))
+        narrate(f"sampling the reference {n} times a family, and running {path.name} on that")
+        found = check_wrapper(place.task.absolute(), path, n, seed)
         emit(as_json, found, report_lines(found))

@@ -3,6 +3,7 @@
 from textual.widgets import Input
 
 from ..filter import FilterError
+from ..filter_pass import AGAIN_S, PASS_S, SlowFilter
 from ..messages import Chosen
 from ..render import clean
 from ..state import State
@@ -16,6 +17,7 @@ class RunFilter(RunActions):
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
         self._before = ""  # the filter when the line was opened
+        self._patience = PASS_S  # what the next key may cost
 
     @property
     def line(self) -> Input:
@@ -31,22 +33,25 @@ class RunFilter(RunActions):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter while it is typed; what is not finished yet changes nothing."""
         event.stop()
-        if self.line.display and self._filtered():
+        if self.line.display and self._filtered(self._patience):
             self.shell.say("")
 
-    def _filtered(self) -> bool:
-        """Take the line's filter if it can be read; else say why not."""
+    def _filtered(self, seconds: float) -> bool:
+        """Take the line's filter if it can be read and takes no longer; else say why not."""
         try:
-            self.state.set_filter(self.line.value)
+            self.state.set_filter(self.line.value, seconds)
         except FilterError as error:
+            if isinstance(error, SlowFilter):
+                self._patience = AGAIN_S
             self.shell.say(clean(str(error)))
             return False
+        self._patience = PASS_S
         self.update()
         return True
 
     def keep_filter(self) -> None:
         """Back to the rows, with the filter as typed."""
-        if self._filtered():
+        if self._filtered(PASS_S):
             self._close_line()
             self.post_message(Chosen())
 
