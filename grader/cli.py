@@ -75,7 +75,7 @@ def grade_command(**options: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def grades_command(**options: Any) -> int:
     """List kept grades, or compare those named, side by side."""
-    from .keep import list_grades
+    from .listing import list_grades
 
     return list_grades(**options)
 
@@ -84,7 +84,7 @@ def grades_command(**options: Any) -> int:
 @click.argument("folder", type=_FOLDER, metavar="DIR")
 def digest_command(folder: Path) -> int:
     """Print the sha256 by which a grade names what it graded."""
-    from .keep import digest
+    from .listing import digest
 
     return digest(folder)
 

@@ -21,6 +21,8 @@ from .report import console, document, error_document, table
 
 _DIAGNOSIS = ("G1", "G2", "G3")
 
+Graded = tuple[dict[str, Any], Exit]  # a grade's document, and what became of it
+
 
 def _options(only: str, no_diagnostic: bool, allow_unprotected: bool) -> Options:
     names = tuple(name.strip() for name in only.split(",") if name.strip())
@@ -34,16 +36,20 @@ def _options(only: str, no_diagnostic: bool, allow_unprotected: bool) -> Options
     return Options(parts, allow_unprotected)
 
 
-def _one(folder: Path, arena: Arena, options: Options, grades: Path | None) -> dict[str, Any]:
+def _one(folder: Path, arena: Arena, options: Options, grades: Path | None) -> Graded:
     """Grade one folder; keep its document if there is somewhere to."""
     graded = grade(folder, arena, options, narrate)
     found = document(graded)
-    if grades is not None:
-        outputs = {name: said.output for name, said in graded.said.items()}
-        place = folder.resolve()
-        identity = keep.keep(grades, place.name, found, outputs, place)
-        narrate(f"kept as {identity}")
-    return found
+    if grades is None:
+        return found, Exit.OK
+    outputs = {name: said.output for name, said in graded.said.items()}
+    place = folder.resolve()
+    try:
+        narrate(f"kept as {keep.keep(grades, place.name, found, outputs, place)}")
+    except GraderError as error:
+        narrate(f"error: {error} ({error.fix})")
+        return found, error.exit
+    return found, Exit.OK
 
 
 def _code(found: dict[str, Any], minimum: float | None) -> Exit:
@@ -73,10 +79,11 @@ def grade_folders(
     arena.check()
     if grades is not None:
         keep.ready(grades)
-    documents = []
+    documents, codes = [], []
     for folder in folders:
-        found = _attempt(folder, arena, options, grades, alone=len(folders) == 1)
+        found, code = _attempt(folder, arena, options, grades, alone=len(folders) == 1)
         documents.append(found)
+        codes += [code, _code(found, minimum)]
         if not as_json and "error" not in found:
             console().print(table(found, evidence=not brief))
     whole = documents[0] if len(documents) == 1 else {"format": 1, "grades": documents}
@@ -84,12 +91,12 @@ def grade_folders(
         write_json(out, whole)
     if as_json:
         print(dumps(whole))
-    return max(_code(found, minimum) for found in documents)
+    return max(codes)
 
 
 def _attempt(
     folder: Path, arena: Arena, options: Options, grades: Path | None, alone: bool
-) -> dict[str, Any]:
+) -> Graded:
     """One grade; a folder that cannot be graded does not stop the others."""
     try:
         return _one(folder, arena, options, grades)
@@ -97,7 +104,7 @@ def _attempt(
         if alone:
             raise
         narrate(f"error: {error}")
-        return error_document(error.kind, str(error), error.path, error.fix)
+        return error_document(error.kind, str(error), error.path, error.fix), error.exit
 
 
 def derive(build: Path | None, out: Path | None, check: bool) -> int:

@@ -5,20 +5,16 @@ Beside it lies what the diagnostic printed about each RM, escaped: output/NAME.t
 
 import json
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import click
+from rlhf.runlog import write_json
 
-from rlhf.runlog import dumps, write_json
-
-from .cli import narrate
-from .errors import Exit, GraderError
-from .report import comparison, console
-from .snapshot import take
+from .errors import GraderError
 
 RECORD = "grade.json"
 SOURCE = "source.json"
@@ -36,8 +32,12 @@ def ready(grades: Path) -> None:
         grades.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=grades).close()
     except OSError as error:
-        message = f"no grade can be kept in {grades}: {error.strerror}"
-        raise GraderError(message, str(grades), "name another folder: --grades DIR") from error
+        raise _unkept(grades, error) from error
+
+
+def _unkept(grades: Path, error: OSError) -> GraderError:
+    message = f"no grade can be kept in {grades}: {error.strerror}"
+    return GraderError(message, str(grades), "name another folder: --grades DIR")
 
 
 def keep(
@@ -50,23 +50,41 @@ def keep(
     """Write `document` and the `outputs` under a new id made from `name`; returns the id.
 
     `source` is the folder that was graded: its path is kept beside the document, not in it.
+    Raises GraderError if there is no room, and then leaves nothing.
     """
+    try:
+        place = _new_folder(grades, name)
+        try:
+            _fill(place, document, outputs, source)
+        except OSError:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise _unkept(grades, error) from error
+    return place.name
+
+
+def _new_folder(grades: Path, name: str) -> Path:
     grades.mkdir(parents=True, exist_ok=True)
     base, number = f"{_slug(name)}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}", 1
     while True:
-        identity = base if number == 1 else f"{base}-{number}"
+        place = grades / (base if number == 1 else f"{base}-{number}")
         try:
-            (grades / identity).mkdir()
+            place.mkdir()
+            return place
         except FileExistsError:
             number += 1
-            continue
-        (grades / identity / "output").mkdir()
-        for rm, text in outputs.items():
-            (grades / identity / "output" / f"{rm}.txt").write_text(text)
-        if source is not None:
-            write_json(grades / identity / SOURCE, {"folder": str(source)})
-        write_json(grades / identity / RECORD, document)
-        return identity
+
+
+def _fill(
+    place: Path, document: dict[str, Any], outputs: Mapping[str, str], source: Path | None
+) -> None:
+    (place / "output").mkdir()
+    for rm, text in outputs.items():
+        (place / "output" / f"{rm}.txt").write_text(text)
+    if source is not None:
+        write_json(place / SOURCE, {"folder": str(source)})
+    write_json(place / RECORD, document)
 
 
 def kept(grades: Path) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
@@ -85,26 +103,3 @@ def kept(grades: Path) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
 def _written(folder: Path) -> tuple[float, str]:
     path = folder / RECORD
     return (path.stat().st_mtime if path.exists() else 0.0, folder.name)
-
-
-def list_grades(identities: tuple[str, ...], grades: Path, as_json: bool) -> int:
-    """Show kept grades, all or those named; returns the exit code."""
-    found, problems = kept(grades)
-    unknown = [identity for identity in identities if identity not in found]
-    if unknown:
-        raise click.UsageError(f"no grade {unknown[0]!r} in {grades}")
-    chosen = {key: doc for key, doc in found.items() if not identities or key in identities}
-    if as_json:
-        print(dumps({"format": 1, "grades": chosen, "problems": problems}))
-    else:
-        console().print(comparison(chosen) if chosen else "no grades yet")
-    for identity, problem in problems.items():
-        narrate(f"{identity} cannot be read: {problem}")
-    return Exit.OK
-
-
-def digest(folder: Path) -> int:
-    """Print what `hashes.submission` would be if the folder were graded now."""
-    with tempfile.TemporaryDirectory(prefix="digest-") as scratch:
-        print(dumps({"format": 1, "submission": take(folder, Path(scratch)).digest}))
-    return Exit.OK

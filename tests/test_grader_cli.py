@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from full_disk import fill, small_disk
 
 from grader import cli, keep
 from grader.arena import Arena, at
@@ -164,6 +165,20 @@ def test_an_id_is_made_from_any_name(tmp_path: Path) -> None:
     identity = keep.keep(tmp_path, "\x1b[31m Ärger/../x" + "y" * 500, {"reward": 0}, {})
     assert len(identity) <= 64
     assert identity[0].isalnum() and set(identity) <= set("abcdefghijklmnopqrstuvwxyz0123456789._-")
+
+
+def test_a_grade_for_which_there_is_no_room_is_told_and_not_lost(
+    capsys: Any, arena: Arena, sound: Path, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", 64) as disk:
+        (disk / "grades").mkdir()
+        fill(disk)
+        options = ("--json", "--no-diagnostic", "--grades", disk / "grades")
+        code, out, err = grade(capsys, arena, sound, *options)
+        assert code == Exit.CANNOT_RUN
+        assert json.loads(out)["components"]["decision"]["score"] is not None
+        assert "error: no grade can be kept" in err and "--grades DIR" in err
+        assert list((disk / "grades").iterdir()) == []
 
 
 def test_truth_of_another_build_is_refused(arena: Arena, tmp_path: Path) -> None:
