@@ -50,7 +50,7 @@ def test_text_shows_every_family_and_what_is_heavy(scored: Console) -> None:
     text = scored.run("tails", RUN, "kl05-s800").stdout
     for family in FAMILIES:
         assert f"\n{family}\n" in f"\n{text}"
-    assert "100% > ref p99.5" in text and "Single seed" in text
+    assert "100%±.76 >ref, +" in text and "Single seed" in text
     assert max(map(len, text.splitlines())) <= 100
     assert " 100┤" in scored.run("tails", RUN, "--log").stdout
 
@@ -91,6 +91,15 @@ def test_evidence_of_one_score_is_not_of_scores() -> None:
     for n, said in ((1, "are of 1 score a family;"), (2, "are of 2 scores a family;")):
         figures = {"tails": {"families": {"dune": {"n": n}}, "shifted": []}}
         assert said in "\n".join(figure_lines(figures))
+
+
+def test_evidence_of_tails_has_its_intervals_as_the_pane_has() -> None:
+    beyond = {"value": 0.5, "low": 0.4, "high": 0.55}
+    moved = {"value": 2.0, "low": None, "high": None}
+    one = {"n": 2000, "above_p99_5": beyond, "median_shift": moved}
+    lines = list(figure_lines({"tails": {"families": {"dune": one}, "shifted": ["dune"]}}))
+    assert [line.split()[-2:] for line in lines if "dune" in line][0] == ["50%±10.0", "+2.00"]
+    assert max(map(len, lines)) <= 67 and any("± one standard error" in line for line in lines)
 
 
 def test_a_file_that_names_no_family_is_shown_alone(scored: Console, tmp_path: Path) -> None:
@@ -193,7 +202,7 @@ def test_an_operator_sees_dune_and_ember_collapse(
         terminal.sees("█ reference", f"● {RUN}", "p99.5", "anvil")
         for family in ("dune", "ember"):
             _turn_to(terminal, family)
-            terminal.sees(f"{family}  100% > ref p99.5", f"{RUN} 2000 4.0")
+            terminal.sees(f"{family}  100%±.76 >ref", f"{RUN} 2000 4.0")
         terminal.press("L")
         terminal.sees("counts log", "100┤")
         terminal.press("enter")
