@@ -9,6 +9,8 @@ from .marks import VERDICT_MARKS
 from .render import NONE, age, clean, fit, pad, plain, with_error
 from .tails_view import share, shift
 
+ERRORS = "±: one standard error over prompts; n: samples"
+
 Document = Mapping[str, Any]
 
 
@@ -31,14 +33,14 @@ def figure_lines(figures: Document) -> Iterator[str]:
         proxy, kl = _object(pair, "proxy"), _object(pair, "kl")
         means = (proxy.get("mean"), proxy.get("se"), kl.get("mean"), kl.get("se"))
         yield _row(family, *means, proxy.get("n")) + _beside(_object(tails, "families"), family)
-    yield "n samples; ± one standard error over prompts"
+    yield ERRORS
     if tails:
         rows = [_object(_object(tails, "families"), family) for family in FAMILIES]
         counts = sorted({n for row in rows if isinstance(n := row.get("n"), int)})
         found = tails.get("shifted")
         shifted = [clean(str(one)) for one in found] if isinstance(found, list) else []
         scores = "score" if counts == [1] else "scores"
-        yield f">ref and shift are of {' or '.join(map(str, counts))} {scores} a family; ± 95 %"
+        yield f">ref and shift are of {' or '.join(map(str, counts))} {scores} a family; ±: 95 %"
         yield f"median shifted (95 % each): {' '.join(shifted) or 'nowhere'}"
 
 
