@@ -227,7 +227,7 @@ def _turn_to(terminal: Terminal, family: str) -> None:
 def _turned_to(terminal: Terminal) -> str:
     """The family that the last line names, once it is drawn to its end."""
     last = terminal.screen.display[-1]
-    return next((f for n, f in enumerate(FAMILIES, 1) if f" {f} {n}/6 " in last), "")
+    return next((f for n, f in enumerate(FAMILIES, 1) if f" {f}, family {n} of 6 " in last), "")
 
 
 def _writes(terminal: Terminal, path: Path) -> None:
