@@ -109,6 +109,7 @@ def test_a_file_that_names_no_family_is_shown_alone(scored: Console, tmp_path: P
     assert [source["name"] for source in found["sources"]] == ["theirs.csv"]
     assert list(found["families"]) == ["all"] and found["edges"][-1] == 3
     assert found["alone"] == "the file names no family: shown alone"
+    assert not sampled(scored)
     text = scored.run("tails", "--file", str(path)).stdout
     assert text.count(found["alone"]) == 1
     assert "reference  " not in text and "dune" not in text
@@ -124,10 +125,12 @@ def test_a_file_that_names_a_family_is_beside_the_reference(
     assert found["alone"] is None and list(found["families"]) == [*FAMILIES, "all"]
 
 
+@pytest.mark.parametrize("has_scores", [True, False])
 async def test_the_pane_shows_a_file_that_names_no_family_alone(
-    scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_scores: bool
 ) -> None:
-    scored.run("tails", "reference")  # so that it has scores
+    if has_scores:
+        scored.run("tails", "reference")
     monkeypatch.setenv("XDG_CACHE_HOME", scored.environment["XDG_CACHE_HOME"])
     monkeypatch.setenv("PYTHONPATH", str(toy_scores.ROOT))
     path = tmp_path / "s.csv"
@@ -137,6 +140,7 @@ async def test_the_pane_shows_a_file_that_names_no_family_alone(
         pane = await tails_shown(app, pilot, path)
         await until(pilot, lambda: "shown alone" in screen_text(app))
         assert pane.tails is not None and pane.tails.names == ["s.csv"]
+        assert not pane.desk.lacking
         assert pane.tails.families == ["all"]
         await type_keys(app, "enter")
         await until(pilot, lambda: "1 response" in screen_text(app))

@@ -45,13 +45,23 @@ def report(place: Place, asked: Asked, as_json: bool) -> None:
     with acting(place, changes=False) as workspace:
         made = Kept(place.checked_task(), workspace, keep=not place.read_only)
         try:
-            sources = [*_sources(place, made, asked), *_given(asked.files)]
-            document = made.document(sources, with_reference=not asked.alone)
+            document = _document(place, made, asked)
             document |= {"families": only(document["families"], asked.family)}
         except EvaluationError as error:
             raise CommandError(Exit.UNABLE, str(error)) from error
         lines = _lines(Tails(document), asked.log)
         emit(as_json, document, map(ascii_only, lines) if _plain_stdout() else lines)
+
+
+def _document(place: Place, made: "kept.Tails", asked: Asked) -> "kept.Document":
+    """The tails; files that are shown alone need no reference to be measured."""
+    given = _given(asked.files)
+    if not asked.runs:
+        found = made.document(given, with_reference=False)
+        if asked.alone or found["alone"]:
+            return found
+    sources = [*_sources(place, made, asked), *given]
+    return made.document(sources, with_reference=not asked.alone)
 
 
 def _sources(place: Place, made: "kept.Tails", asked: Asked) -> "list[kept.Source]":

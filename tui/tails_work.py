@@ -78,7 +78,8 @@ def look(place: "Place", chosen: Chosen, cancel: Cancel) -> Found:
         if not there or (beside and len(there) == 1 and lacking):
             return Found(chosen, lacking=names)
         document = made.document(there, beside, cancel)
-        return Found(chosen, Tails(document), shown(document, there), names)
+        needed = () if document["alone"] else names
+        return Found(chosen, Tails(document), shown(document, there), needed)
     except (SessionError, EvaluationError, CommandError) as error:
         return Found(chosen, failure=clean(str(error)))
 
