@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import toy_scores
-from piloting import SIZES, app_over, ready, screen_text, type_keys, until
+from piloting import SIZES, app_over, ready, screen_text, tails_shown, type_keys, until
 from synthetic import Console, open_terminal
 from textual.pilot import Pilot
-from toy_scores import gone, sampled
+from toy_scores import gone, own_reward_model, sampled
 
 from sessions.errors import SessionError
 from sessions.inputs import hash_inputs
@@ -198,6 +198,66 @@ def test_leaving_while_it_samples_leaves_nothing_behind(scored: Console, how: st
     assert not list((scored.place / "cache").rglob("*.jsonl"))
 
 
+@pytest.mark.parametrize("command", ["samples", "tails"])
+def test_the_reward_model_that_scores_can_be_the_runs(scored: Console, command: str) -> None:
+    own = own_reward_model(scored, scored.task / "runs" / RUN)
+    by_task = json.loads(scored.run(command, RUN, "--json").stdout)
+    assert (by_task["reward_model_of"], by_task["reward_model"]) == (
+        "task",
+        str(scored.task / "reward_model"),
+    )
+    assert by_task["notes"] == [f"{RUN} was trained with another reward model: {own}"]
+    by_run = json.loads(scored.run(command, RUN, "--json", "--reward-model", "run").stdout)
+    assert (by_run["reward_model_of"], by_run["reward_model"]) == ("run", str(own))
+    assert by_run["notes"] == []
+    calls = (scored.place / "score-calls").read_text().splitlines()
+    assert [line.split()[-1] == str(own) for line in calls] == [False, False, True, True]
+    named = scored.run(command, RUN, "--json", "--reward-model", str(own))
+    assert json.loads(named.stdout)["families"] == by_run["families"]
+    assert len(sampled(scored)) == 4, "the same reward model by another name is sampled once"
+
+
+@pytest.mark.parametrize(
+    ("runs", "whose", "code", "said"),
+    [
+        ((RUN, "kl05-s800"), "run", 2, "no common axis"),
+        (("reference",), "run", 3, "recipe names none"),
+        ((RUN,), "/nowhere", 3, "/nowhere/rm.safetensors"),
+    ],
+)
+def test_a_reward_model_that_cannot_score_is_refused_before_it_samples(
+    scored: Console, runs: tuple[str, ...], whose: str, code: int, said: str
+) -> None:
+    own_reward_model(scored, scored.task / "runs" / RUN)
+    recipe = scored.task / "runs" / "kl05-s800" / "run_config.json"
+    recipe.write_text(json.dumps({"reward_model": "/task/reward_model"}))
+    done = scored.run("tails", *runs, "--reward-model", whose)
+    assert done.returncode == code and said in done.stderr and not sampled(scored)
+
+
+async def test_the_screens_say_that_a_run_was_trained_on_other_scores(
+    scored: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = scored.task / "runs" / RUN
+    own_reward_model(scored, run)
+    recipe = json.loads((run / "run_config.json").read_text()) | {"reward_wrapper": "/w.py"}
+    (run / "run_config.json").write_text(json.dumps(recipe))
+    scored.run("tails", RUN)
+    monkeypatch.setenv("XDG_CACHE_HOME", scored.environment["XDG_CACHE_HOME"])
+    monkeypatch.setenv("PYTHONPATH", str(toy_scores.ROOT))
+    app = app_over(scored)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        app.state.open(RUN)
+        await tails_shown(app, pilot)
+        await until(pilot, lambda: "scores of the task's reward model" in screen_text(app))
+        told = (f"{RUN} was trained with another reward", f"{RUN} was trained through a wrapper")
+        assert all(one in screen_text(app) for one in told)
+        await type_keys(app, "x")
+        await until(pilot, lambda: "distinct" in screen_text(app))
+        await until(pilot, lambda: all(one in screen_text(app) for one in told))
+
+
 # -- the probe box ---------------------------------------------------------------------------
 
 CHILD = """
@@ -252,17 +312,6 @@ async def test_the_probe_scores_what_is_typed(console: Console, children: list[i
         await type_keys(app, "tab", *"\u202e[/b]", "escape")
         await until(pilot, lambda: gone(children[0]))
     assert len(children) == 1
-
-
-def own_reward_model(console: Console, run: Path) -> Path:
-    """Another reward model, named by the recipe of a run."""
-    own = console.place / "rm-v2"
-    own.mkdir(exist_ok=True)
-    (own / "rm.safetensors").write_bytes(b"another")
-    (own / "config.json").write_text("{}")
-    recipe = json.loads((run / "run_config.json").read_text()) | {"reward_model": str(own)}
-    (run / "run_config.json").write_text(json.dumps(recipe))
-    return own
 
 
 def test_the_probe_has_the_reward_model_that_the_run_was_trained_with(console: Console) -> None:

@@ -42,7 +42,8 @@ def legend(tails: Tails, owners: Sequence[int], look: str) -> Text:
         mark = ("%" if look == "ascii" else "█") if ground else glyph(owner, look == "ascii")
         line.append(f"{mark} ", "dim" if ground else curve_colour(owner, look))
         line.append(f"{name}  ", "dim" if ground else "bold")
-    return line.append(" raw reward-model scores: responses by score", "dim")
+    said = clean(str(tails.document.get("reward_model_is") or "a reward model"))
+    return line.append(f" raw scores of {said}", "dim")
 
 
 def bars(tails: Tails, family: str, owners: Sequence[int]) -> list[Bars]:

@@ -128,10 +128,17 @@ def _cells(one: dict[str, Any], wide: bool, bare: bool) -> list[str]:
     ]
 
 
+def scored_by(tails: Tails) -> Iterator[str]:
+    """Whose reward model the scores are of, if they are not from elsewhere."""
+    if said := tails.document.get("reward_model_is"):
+        yield f"raw scores of {clean(str(said))}: {clean(str(tails.document['reward_model']))}"
+
+
 def remarks(tails: Tails, families: Sequence[str]) -> Iterator[str]:
     """What is left out, withheld or not finite, what gold says, and which tails are heavy."""
     if tails.document.get("alone"):
         yield clean(str(tails.document["alone"]))
+    yield from (clean(str(note)) for note in tails.document.get("notes") or ())
     verdicts: dict[str, list[str]] = {}
     lead = f"{fit(clean(families[0]), FAMILY_ROOM)}: " if len(families) == 1 else ""  # named once
     for family in families:
@@ -174,7 +181,8 @@ def headline(one: dict[str, Any] | None) -> str:
 
 
 EXPLANATIONS = (
-    ("scores", "the reward model's raw numbers, never clipped; one axis for all families and runs"),
+    ("scores", "the task's reward model's raw numbers, never clipped; one axis for all families and"
+     " runs. `rlhf-tui tails RUN --reward-model run` scores with that of the run"),
     ("n", "scores of the family, 4 samples of each of 500 prompts at temperature 1; ✗ not finite"),
     ("p50 ... max", "numpy's quantiles (linear) of the finite scores"),
     ("ratio", "tail ratio (p99.5 - p50)/IQR: 1.9 for a normal, 4.2 for an exponential"),
