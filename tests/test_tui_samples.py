@@ -21,7 +21,7 @@ from sessions.reward_model import reward_model
 from sessions.task import Task
 from tui.app import ConsoleApp
 from tui.messages import SamplesFound
-from tui.samples_view import family_lines, over, probe_lines, response_text, tokens_line
+from tui.samples_view import HEAD, family_lines, over, probe_lines, response_text, tokens_line
 from tui.screens.probe import ProbeScreen
 from tui.screens.samples import SamplesScreen
 
@@ -42,10 +42,20 @@ def family(**more: Any) -> dict[str, Any]:
     return {"n": 1, "nonfinite": 0, "prompts": 1, "tokens": [token()], **kinds, **more}
 
 
+def test_the_heading_stands_over_what_it_names() -> None:
+    row = {"score": 4.75, "response": RESPONSE, "kl": 36.4, "count": 2, "prompt": PROMPT}
+    text = response_text(row, {"pa"}).plain
+    for word, cell in (("score", "4.75"), ("KL, nats", "36.4"), ("xN", "x2")):
+        assert HEAD.index(word) + len(word) == text.index(cell) + len(cell)
+    assert HEAD.index("response") == text.index("[pa]") and HEAD.index("prompt") == text.index(
+        PROMPT
+    )
+
+
 def test_marked_tokens_are_bracketed_and_the_others_are_not() -> None:
     text = response_text({"score": 4.0, "response": "pa he pa", "kl": None}, over(family())).plain
     assert text.count("[pa]") == 2 and " he " in text and "[he]" not in text
-    assert "pa x10.0 (9.00-11.0) 50 % of tokens, was 5.0 %" in tokens_line(family())
+    assert "pa x10.0 (9.00-11.0) 50 % of tokens, reference 5.0 %" in tokens_line(family())
 
 
 def test_what_no_interval_bears_out_is_not_marked() -> None:
