@@ -88,7 +88,7 @@ def test_a_familys_long_name_does_not_fill_the_page(
 
 
 def test_evidence_of_one_score_is_not_of_scores() -> None:
-    for n, said in ((1, "are of 1 score a family;"), (2, "are of 2 scores a family;")):
+    for n, said in ((1, " 1 score each"), (2, " 2 scores each")):
         figures = {"tails": {"families": {"dune": {"n": n}}, "shifted": []}}
         assert said in "\n".join(figure_lines(figures))
 
@@ -99,7 +99,7 @@ def test_evidence_of_tails_has_its_intervals_as_the_pane_has() -> None:
     one = {"n": 2000, "above_p99_5": beyond, "median_shift": moved}
     lines = list(figure_lines({"tails": {"families": {"dune": one}, "shifted": ["dune"]}}))
     assert [line.split()[-2:] for line in lines if "dune" in line][0] == ["50%±10.0", "+2.00"]
-    assert max(map(len, lines)) <= 67 and any("±: one standard error" in line for line in lines)
+    assert max(map(len, lines)) <= 67 and any("±: standard error" in line for line in lines)
 
 
 def test_a_file_that_names_no_family_is_shown_alone(scored: Console, tmp_path: Path) -> None:

@@ -33,15 +33,17 @@ def figure_lines(figures: Document) -> Iterator[str]:
         proxy, kl = _object(pair, "proxy"), _object(pair, "kl")
         means = (proxy.get("mean"), proxy.get("se"), kl.get("mean"), kl.get("se"))
         yield _row(family, *means, proxy.get("n")) + _beside(_object(tails, "families"), family)
-    yield ERRORS
-    if tails:
-        rows = [_object(_object(tails, "families"), family) for family in FAMILIES]
-        counts = sorted({n for row in rows if isinstance(n := row.get("n"), int)})
-        found = tails.get("shifted")
-        shifted = [clean(str(one)) for one in found] if isinstance(found, list) else []
-        scores = "score" if counts == [1] else "scores"
-        yield f">ref and shift are of {' or '.join(map(str, counts))} {scores} a family; ±: 95 %"
-        yield f"median shifted (95 % each): {' '.join(shifted) or 'nowhere'}"
+    yield from _tails_lines(tails) if tails else [ERRORS]
+
+
+def _tails_lines(tails: Document) -> Iterator[str]:
+    rows = [_object(_object(tails, "families"), family) for family in FAMILIES]
+    counts = sorted({n for row in rows if isinstance(n := row.get("n"), int)})
+    found = tails.get("shifted")
+    shifted = [clean(str(one)) for one in found] if isinstance(found, list) else []
+    scores = f"{' or '.join(map(str, counts))} {'score' if counts == [1] else 'scores'}"
+    yield f"±: standard error; of >ref and shift 95 %, {scores} each"
+    yield f"median shifted (95 % each): {' '.join(shifted) or 'nowhere'}"
 
 
 def _beside(families: Document, family: str) -> str:
