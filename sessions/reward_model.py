@@ -1,6 +1,6 @@
 """Which reward model scores: the one a run was trained with, the task's, or another."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ KEY = "reward_model"
 
 
 class RewardModel(NamedTuple):
-    """A reward model: its folder, whose it is (run or task), and that in words."""
+    """A reward model: its folder, whose it is (run, task or given), and that in words."""
 
     folder: Path
     of: str
@@ -80,7 +80,7 @@ def notes(task: Task, runs: Iterable[tuple[str, Path]]) -> list[str]:
     return [f"{name} {said}" for name, run in runs for said in _otherwise(task, run)]
 
 
-def _otherwise(task: Task, run: Path) -> Iterable[str]:
+def _otherwise(task: Task, run: Path) -> Iterator[str]:
     record = read_object(run / RUN_RECORD, []) or {}
     named = _named(task, run, record)
     wrong = "" if named is None else _wrong_with(named, record)

@@ -43,11 +43,11 @@ def report(
             document = made.document(found.folder, Counts(*counts), lambda done, total: None)
         except EvaluationError as error:
             raise CommandError(Exit.UNABLE, str(error), found.folder) from error
+        noted = notes(task, [found])
     families = only(document["families"], family)
     lines = [
         line.plain for name, one in families.items() for line in family_lines(name, one, positions)
     ]
-    noted = notes(task, [found])
     about = {"rule": document.get("rule"), **rm.document(), "notes": noted}
     emit(as_json, {"run": found.id, "families": families, **about}, lines)
     if not as_json:

@@ -36,9 +36,8 @@ def read_samples(
         if place.read_only and made.lacking(folder):
             return "no scores yet, and --read-only samples nothing"
         found = made.document(folder, Counts(200, 200, 200), report, cancel)
-        return (
-            found | reward_model(task).document() | {"notes": notes(task, [(folder.name, folder)])}
-        )
+        found |= reward_model(task).document()
+        return found | {"notes": notes(task, [(folder.name, folder)])}
     except (SessionError, EvaluationError, CommandError, OSError) as error:
         return "cancelled: nothing was kept" if cancel.is_set() else clean(str(error))
 
