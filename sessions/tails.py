@@ -21,7 +21,7 @@ from .scores import ScoreFiles
 from .task import REFERENCE, Task
 
 FORMAT = 1
-MADE_BY = 4  # goes up when the same files would give another document
+MADE_BY = 5  # goes up when the same files would give another document
 MOST = 9  # score files on one axis, the reference included
 
 Document = dict[str, Any]
@@ -74,7 +74,8 @@ class Tails:
     ) -> Document:
         """The tails of the files on one axis; with a reference, it is the first of them.
 
-        The reference is left out where it is no match for the files: `alone` then says why.
+        The reference is left out where it is no match for the files: `alone` then says why, and
+        says it too where none was given.
         Takes half a second the first time. Raises InputError for a file that cannot be used,
         SessionError if the child cannot run, EvaluationError if it is cancelled.
         """
@@ -118,20 +119,19 @@ class Tails:
 
 def shown(found: Document, sources: Sequence[Source]) -> Sequence[Source]:
     """Those of the sources that the document is of: all, or all but the reference."""
-    return sources[1:] if found.get("alone") else sources
+    return sources[len(sources) - len(found["sources"]) :]
 
 
 def is_whole(found: Document, sources: int) -> bool:
     """Whether a document has what its readers rely on, for so many sources."""
     families, about = found.get("families"), found.get("sources")
-    sources -= bool(found.get("alone"))
     return (
         found.get("format") == FORMAT
         and isinstance(about, list)
-        and len(about) == sources
+        and len(about) in (sources, sources - bool(found.get("alone")))
         and isinstance(found.get("edges"), list)
         and isinstance(families, dict)
-        and all(isinstance(one, list) and len(one) == sources for one in families.values())
+        and all(isinstance(one, list) and len(one) == len(about) for one in families.values())
     )
 
 

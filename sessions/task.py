@@ -32,9 +32,13 @@ class TaskError(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """A task folder. Creates nothing; `check` says whether it is whole."""
+    """A task folder. Creates nothing; `check` says whether it is whole.
+
+    `scorer` is a reward model elsewhere that scores in place of the task's own.
+    """
 
     root: Path
+    scorer: Path | None = None
 
     @property
     def policy(self) -> Path:
@@ -42,7 +46,7 @@ class Task:
 
     @property
     def reward_model(self) -> Path:
-        return self.root / REWARD_MODEL
+        return self.scorer or self.root / REWARD_MODEL
 
     @property
     def prompts(self) -> Path:
@@ -55,7 +59,8 @@ class Task:
     @property
     def files(self) -> list[Path]:
         """All that sampling a checkpoint reads of the task."""
-        return [self.root / needed for needed in _NEEDED]
+        folders = {REWARD_MODEL: self.reward_model}
+        return [folders.get(str(p.parent), self.root / p.parent) / p.name for p in _NEEDED]
 
     def check(self) -> None:
         """Raise TaskError, naming the first thing that is missing."""

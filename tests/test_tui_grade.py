@@ -15,7 +15,7 @@ from sessions.paths import Workspace
 from tui.grade_compare import compared_lines
 from tui.grade_desk import Desk
 from tui.grade_detail import detail_lines, loss_rows
-from tui.grading import SUBMISSION, items, line, stages, state_of
+from tui.grading import SUBMISSION, items, line, stages, state_of, titles
 from tui.messages import ShelfChanged
 from tui.performing import Outcome
 from tui.screens import grade_folder
@@ -27,6 +27,10 @@ EVIL = "\x1b]0;owned\x07\x1b[2J[/bold]\u202e" + "w" * 9000
 def plain(document: dict[str, Any], room: int = 80) -> str:
     """The detail's lines as text."""
     return "\n".join(one.plain for one in detail_lines(document, "", "is unchanged", room))
+
+
+def test_the_parts_of_a_grade_are_abbreviated_as_such() -> None:
+    assert "reward pro. dec. dia. rep. isolation" in titles(80)
 
 
 def test_why_points_were_lost_the_most_expensive_first() -> None:

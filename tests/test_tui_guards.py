@@ -249,6 +249,7 @@ async def test_no_key_decides_before_the_evidence_is_there_nor_without_a_reason(
         evidence = {"figures": {}, "sha256": {}, "missing": [], "digest": "0"}
         found = {"evidence": evidence, "decisions": [], "verdict_stale": None}
         asked[0][1](Outcome(asked[0][0], 0, found))
+        await until(pilot, lambda: "s ship" in screen_text(app))
         await pilot.press("h", "space", "enter")
         await until(pilot, lambda: "needs a reason" in screen_text(app))
         assert len(asked) == 1, "only the evidence was asked for"

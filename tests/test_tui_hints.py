@@ -3,10 +3,11 @@
 from typing import cast
 
 import pytest
+from piloting import until
 from rich.text import Text
 from synthetic import Console
 from test_tui_hostile import app_over, ready, screen_text
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from tui.bars import status_line
 from tui.launch_form import MEANINGS
@@ -67,3 +68,25 @@ async def test_a_dialog_says_what_its_keys_do_however_much_it_has_to_tell(
         decide.query_one("#evidence").update("\n".join(lines))  # type: ignore[attr-defined]
         await pilot.pause(0.1)
         assert "because" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+async def test_a_dialog_with_more_than_has_room_ends_under_what_its_keys_do(
+    console: Console, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, much = app_over(console), "\n".join(f"line {n}" for n in range(80))
+    monkeypatch.setattr(app, "perform", lambda words, done: None)  # no evidence comes
+    async with app.run_test(size=size) as pilot:
+        await ready(app, pilot)
+        for dialog in (
+            Confirm("throw away?", much.splitlines()),
+            Reader("keys", Text(much)),
+            DecideScreen("kl002-s1500", "kl002-s1500", cast(Shell, app)),
+        ):
+            app.push_screen(dialog)
+            await pilot.pause()
+            dialog.query_one("VerticalScroll Static", Static).update(much)
+            await until(pilot, lambda: "line 5" in screen_text(app))
+            box, hint = dialog.query_one(".box"), dialog.query_one(".box-hint")
+            assert hint.region.bottom == box.content_region.bottom, screen_text(app)
+            await pilot.press("escape")

@@ -21,6 +21,10 @@ def test_show_is_what_runs_says_and_more(console: Console) -> None:
     more = {"config", "command", "hashes", "host", "pid", "files", "checkpoints", "validation"}
     assert more | {"notes"} <= shown.keys()
     assert shown["config"]["kl_coef"] == 0.02 and "policy.safetensors" in shown["files"]
+    figures = console.run("show", "kl002").stdout.split("FIGURES")[1].splitlines()
+    counts = {line.split()[0]: line.split()[-1] for line in figures}
+    assert (counts["dune"], counts["balanced"], counts["dev"]) == ("800", "4800", "-")
+    assert figures[0].endswith(" n") and "±: one standard error" in figures[-1]
 
 
 def test_compare_names_what_differs_and_every_figure(console: Console) -> None:
@@ -36,7 +40,10 @@ def test_compare_names_what_differs_and_every_figure(console: Console) -> None:
     wanted = found["runs"][0]["families"]["dune"]["kl"]["mean"]
     assert float(by_figure["dune.kl"]["kl002-s1500"]) == wanted
     text = console.run("compare", "kl002", "default").stdout
-    assert "kl_coef" in text and "dune.kl" in text and "±" in text
+    assert "kl_coef" in text and "dune.kl" in text and "±: one standard error" in text
+    cells = {line.split()[0]: line.split()[1:] for line in text.split("figure")[1].splitlines()}
+    assert [cells["dune.kl"][at] for at in (1, 3)] == ["n=800"] * 2
+    assert cells["balanced.proxy"][1] == "n=4800" and len(cells["dev.proxy"]) == 2
 
 
 def test_compare_knows_a_run_that_never_began_and_one_file_by_one_name(console: Console) -> None:

@@ -23,7 +23,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def heading(terminal: Terminal, family: str) -> re.Match[str] | None:
     """A family's share above the reference's p99.5 and its shift, where they are on screen."""
-    return re.search(rf"[\n ]{family} +([\d.]+)% > ref p99.5, \+([\d.]+)±", "\n" + terminal.text)
+    return re.search(rf"[\n ]{family} +([\d.]+)%±[\d.]+ >ref, \+([\d.]+)±", "\n" + terminal.text)
 
 
 def turn_to(terminal: Terminal, family: str) -> tuple[float, float]:

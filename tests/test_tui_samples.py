@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import toy_scores
-from piloting import SIZES, app_over, ready, screen_text, type_keys, until
+from piloting import SIZES, app_over, ready, screen_text, tails_shown, type_keys, until
 from synthetic import Console, open_terminal
 from textual.pilot import Pilot
-from toy_scores import gone, sampled
+from toy_scores import gone, own_reward_model, sampled
 
 from sessions.errors import SessionError
 from sessions.inputs import hash_inputs
@@ -21,7 +21,7 @@ from sessions.reward_model import reward_model
 from sessions.task import Task
 from tui.app import ConsoleApp
 from tui.messages import SamplesFound
-from tui.samples_view import family_lines, over, probe_lines, response_text, tokens_line
+from tui.samples_view import HEAD, family_lines, over, probe_lines, response_text, tokens_line
 from tui.screens.probe import ProbeScreen
 from tui.screens.samples import SamplesScreen
 
@@ -42,10 +42,20 @@ def family(**more: Any) -> dict[str, Any]:
     return {"n": 1, "nonfinite": 0, "prompts": 1, "tokens": [token()], **kinds, **more}
 
 
+def test_the_heading_stands_over_what_it_names() -> None:
+    row = {"score": 4.75, "response": RESPONSE, "kl": 36.4, "count": 2, "prompt": PROMPT}
+    text = response_text(row, {"pa"}).plain
+    for word, cell in (("score", "4.75"), ("KL, nats", "36.4"), ("xN", "x2")):
+        assert HEAD.index(word) + len(word) == text.index(cell) + len(cell)
+    assert HEAD.index("response") == text.index("[pa]") and HEAD.index("prompt") == text.index(
+        PROMPT
+    )
+
+
 def test_marked_tokens_are_bracketed_and_the_others_are_not() -> None:
     text = response_text({"score": 4.0, "response": "pa he pa", "kl": None}, over(family())).plain
     assert text.count("[pa]") == 2 and " he " in text and "[he]" not in text
-    assert "pa x10.0 (9.00-11.0) 50 % of tokens, was 5.0 %" in tokens_line(family())
+    assert "pa x10.0 (9.00-11.0) 50 % of tokens, reference 5.0 %" in tokens_line(family())
 
 
 def test_what_no_interval_bears_out_is_not_marked() -> None:
@@ -198,6 +208,66 @@ def test_leaving_while_it_samples_leaves_nothing_behind(scored: Console, how: st
     assert not list((scored.place / "cache").rglob("*.jsonl"))
 
 
+@pytest.mark.parametrize("command", ["samples", "tails"])
+def test_the_reward_model_that_scores_can_be_the_runs(scored: Console, command: str) -> None:
+    own = own_reward_model(scored, scored.task / "runs" / RUN)
+    by_task = json.loads(scored.run(command, RUN, "--json").stdout)
+    assert (by_task["reward_model_of"], by_task["reward_model"]) == (
+        "task",
+        str(scored.task / "reward_model"),
+    )
+    assert by_task["notes"] == [f"{RUN} was trained with another reward model: {own}"]
+    by_run = json.loads(scored.run(command, RUN, "--json", "--reward-model", "run").stdout)
+    assert (by_run["reward_model_of"], by_run["reward_model"]) == ("run", str(own))
+    assert by_run["notes"] == []
+    calls = (scored.place / "score-calls").read_text().splitlines()
+    assert [line.split()[-1] == str(own) for line in calls] == [False, False, True, True]
+    named = scored.run(command, RUN, "--json", "--reward-model", str(own))
+    assert json.loads(named.stdout)["families"] == by_run["families"]
+    assert len(sampled(scored)) == 4, "the same reward model by another name is sampled once"
+
+
+@pytest.mark.parametrize(
+    ("runs", "whose", "code", "said"),
+    [
+        ((RUN, "kl05-s800"), "run", 2, "no common axis"),
+        (("reference",), "run", 3, "recipe names none"),
+        ((RUN,), "/nowhere", 3, "/nowhere/rm.safetensors"),
+    ],
+)
+def test_a_reward_model_that_cannot_score_is_refused_before_it_samples(
+    scored: Console, runs: tuple[str, ...], whose: str, code: int, said: str
+) -> None:
+    own_reward_model(scored, scored.task / "runs" / RUN)
+    recipe = scored.task / "runs" / "kl05-s800" / "run_config.json"
+    recipe.write_text(json.dumps({"reward_model": "/task/reward_model"}))
+    done = scored.run("tails", *runs, "--reward-model", whose)
+    assert done.returncode == code and said in done.stderr and not sampled(scored)
+
+
+async def test_the_screens_say_that_a_run_was_trained_on_other_scores(
+    scored: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = scored.task / "runs" / RUN
+    own_reward_model(scored, run)
+    recipe = json.loads((run / "run_config.json").read_text()) | {"reward_wrapper": "/w.py"}
+    (run / "run_config.json").write_text(json.dumps(recipe))
+    scored.run("tails", RUN)
+    monkeypatch.setenv("XDG_CACHE_HOME", scored.environment["XDG_CACHE_HOME"])
+    monkeypatch.setenv("PYTHONPATH", str(toy_scores.ROOT))
+    app = app_over(scored)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        app.state.open(RUN)
+        await tails_shown(app, pilot)
+        await until(pilot, lambda: "scores of the task's reward model" in screen_text(app))
+        told = (f"{RUN} was trained with another reward", f"{RUN} was trained through a wrapper")
+        assert all(one in screen_text(app) for one in told)
+        await type_keys(app, "x")
+        await until(pilot, lambda: "distinct" in screen_text(app))
+        await until(pilot, lambda: all(one in screen_text(app) for one in told))
+
+
 # -- the probe box ---------------------------------------------------------------------------
 
 CHILD = """
@@ -254,17 +324,6 @@ async def test_the_probe_scores_what_is_typed(console: Console, children: list[i
     assert len(children) == 1
 
 
-def own_reward_model(console: Console, run: Path) -> Path:
-    """Another reward model, named by the recipe of a run."""
-    own = console.place / "rm-v2"
-    own.mkdir(exist_ok=True)
-    (own / "rm.safetensors").write_bytes(b"another")
-    (own / "config.json").write_text("{}")
-    recipe = json.loads((run / "run_config.json").read_text()) | {"reward_model": str(own)}
-    (run / "run_config.json").write_text(json.dumps(recipe))
-    return own
-
-
 def test_the_probe_has_the_reward_model_that_the_run_was_trained_with(console: Console) -> None:
     task, run = Task(console.task), console.task / "runs" / RUN
     none = reward_model(task)
@@ -279,23 +338,25 @@ def test_the_probe_has_the_reward_model_that_the_run_was_trained_with(console: C
     assert reward_model(task, run)[:2] == (own, "run")
 
 
-@pytest.mark.parametrize("how", ["gone", "changed", "nameless"])
+@pytest.mark.parametrize("how", ["gone", "changed", "nameless", "pipe"])
 def test_a_reward_model_that_is_no_longer_the_runs_is_not_used(console: Console, how: str) -> None:
     task, run = Task(console.task), console.task / "runs" / RUN
     own = own_reward_model(console, run)
     named = {"reward_model": str(own)}
     (run / "run.json").write_text(json.dumps({"config": named, "inputs": hash_inputs(named)}))
     assert reward_model(task, run)[:2] == (own, "run")
-    if how == "gone":
+    if how in ("gone", "pipe"):
         (own / "rm.safetensors").unlink()
-    elif how == "changed":
+    if how == "pipe":
+        os.mkfifo(own / "rm.safetensors")
+    if how == "changed":
         (own / "rm.safetensors").write_bytes(b"trained anew")
-    else:
+    if how == "nameless":
         (run / "run.json").write_text(json.dumps({"config": {"reward_model": 3}}))
     found = reward_model(task, run)
     assert (found.folder, found.of) == (task.reward_model.absolute(), "task")
-    said = {"gone": "is not there", "changed": "has changed", "nameless": "names none"}
-    assert said[how] in found.said
+    said = {"changed": "has changed", "nameless": "names none"}
+    assert said.get(how, "is not there") in found.said
 
 
 def test_the_command_says_whose_reward_model_it_has(console: Console) -> None:

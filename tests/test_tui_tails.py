@@ -50,7 +50,7 @@ def test_text_shows_every_family_and_what_is_heavy(scored: Console) -> None:
     text = scored.run("tails", RUN, "kl05-s800").stdout
     for family in FAMILIES:
         assert f"\n{family}\n" in f"\n{text}"
-    assert "100% > ref p99.5" in text and "Single seed" in text
+    assert "100%±.76 >ref, +" in text and "Single seed" in text
     assert max(map(len, text.splitlines())) <= 100
     assert " 100┤" in scored.run("tails", RUN, "--log").stdout
 
@@ -88,9 +88,18 @@ def test_a_familys_long_name_does_not_fill_the_page(
 
 
 def test_evidence_of_one_score_is_not_of_scores() -> None:
-    for n, said in ((1, "are of 1 score a family;"), (2, "are of 2 scores a family;")):
+    for n, said in ((1, " 1 score each"), (2, " 2 scores each")):
         figures = {"tails": {"families": {"dune": {"n": n}}, "shifted": []}}
         assert said in "\n".join(figure_lines(figures))
+
+
+def test_evidence_of_tails_has_its_intervals_as_the_pane_has() -> None:
+    beyond = {"value": 0.5, "low": 0.4, "high": 0.55}
+    moved = {"value": 2.0, "low": None, "high": None}
+    one = {"n": 2000, "above_p99_5": beyond, "median_shift": moved}
+    lines = list(figure_lines({"tails": {"families": {"dune": one}, "shifted": ["dune"]}}))
+    assert [line.split()[-2:] for line in lines if "dune" in line][0] == ["50%±10.0", "+2.00"]
+    assert max(map(len, lines)) <= 67 and any("±: standard error" in line for line in lines)
 
 
 def test_a_file_that_names_no_family_is_shown_alone(scored: Console, tmp_path: Path) -> None:
@@ -100,6 +109,7 @@ def test_a_file_that_names_no_family_is_shown_alone(scored: Console, tmp_path: P
     assert [source["name"] for source in found["sources"]] == ["theirs.csv"]
     assert list(found["families"]) == ["all"] and found["edges"][-1] == 3
     assert found["alone"] == "the file names no family: shown alone"
+    assert not sampled(scored)
     text = scored.run("tails", "--file", str(path)).stdout
     assert text.count(found["alone"]) == 1
     assert "reference  " not in text and "dune" not in text
@@ -115,10 +125,12 @@ def test_a_file_that_names_a_family_is_beside_the_reference(
     assert found["alone"] is None and list(found["families"]) == [*FAMILIES, "all"]
 
 
+@pytest.mark.parametrize("has_scores", [True, False])
 async def test_the_pane_shows_a_file_that_names_no_family_alone(
-    scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_scores: bool
 ) -> None:
-    scored.run("tails", "reference")  # so that it has scores
+    if has_scores:
+        scored.run("tails", "reference")
     monkeypatch.setenv("XDG_CACHE_HOME", scored.environment["XDG_CACHE_HOME"])
     monkeypatch.setenv("PYTHONPATH", str(toy_scores.ROOT))
     path = tmp_path / "s.csv"
@@ -128,6 +140,7 @@ async def test_the_pane_shows_a_file_that_names_no_family_alone(
         pane = await tails_shown(app, pilot, path)
         await until(pilot, lambda: "shown alone" in screen_text(app))
         assert pane.tails is not None and pane.tails.names == ["s.csv"]
+        assert not pane.desk.lacking
         assert pane.tails.families == ["all"]
         await type_keys(app, "enter")
         await until(pilot, lambda: "1 response" in screen_text(app))
@@ -193,10 +206,11 @@ def test_an_operator_sees_dune_and_ember_collapse(
         terminal.sees("█ reference", f"● {RUN}", "p99.5", "anvil")
         for family in ("dune", "ember"):
             _turn_to(terminal, family)
-            terminal.sees(f"{family}  100% > ref p99.5", f"{RUN} 2000 4.0")
+            terminal.sees(f"{family}  100%±.76 >ref", f"{RUN} 2000 4.0")
         terminal.press("L")
-        terminal.sees("counts log", "100┤")
+        terminal.sees("counts log", "100┤", "ember, responses in [")
         terminal.press("enter")
+        terminal.sees("KL, nats")
         terminal.sees("responses", "pa pa pa pa pa pa pa he", "ember v0 v1 v2 v3", "30.5")
         terminal.press("esc")
         _writes(terminal, tmp_path / "tails.json")
@@ -218,7 +232,7 @@ def _turn_to(terminal: Terminal, family: str) -> None:
 def _turned_to(terminal: Terminal) -> str:
     """The family that the last line names, once it is drawn to its end."""
     last = terminal.screen.display[-1]
-    return next((f for n, f in enumerate(FAMILIES, 1) if f" {f} {n}/6 " in last), "")
+    return next((f for n, f in enumerate(FAMILIES, 1) if f" {f}, family {n} of 6 " in last), "")
 
 
 def _writes(terminal: Terminal, path: Path) -> None:

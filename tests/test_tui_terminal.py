@@ -108,7 +108,7 @@ def test_a_closed_terminal_ends_it(console: Console, ignored: bool) -> None:
 @pytest.mark.parametrize("how", ["quit", "term", "hang-up"])
 def test_an_evaluation_under_way_ends_with_the_dashboard(console: Console, how: str) -> None:
     terminal = open_terminal(console, 80, 24, EVALUATE_MODE="hang")
-    terminal.sees("measuring reference (1/6)", *SHIPPED)
+    terminal.sees("measuring reference (1/6)", "row 1 of 6", *SHIPPED)
     terminal.until(lambda: console.evaluated() == 1)
     if how == "quit":
         terminal.press("q")

@@ -4,6 +4,7 @@
 rest of rlhf stays what it is. SCORES_MODE makes it fail, hang, or change its policy meanwhile.
 """
 
+import json
 import os
 from pathlib import Path
 
@@ -19,7 +20,7 @@ for name in ("policy", "policy-ref", "reward-model", "prompts", "per-family", "n
 a = p.parse_args()
 mode = os.environ.get("SCORES_MODE", "")
 with open(os.environ["SCORES_CALLS"], "a") as calls:
-    print(os.getpid(), a.policy, file=calls)
+    print(os.getpid(), a.policy, a.reward_model, file=calls)
 if mode == "fail":
     sys.exit("weights of another shape: expected 64, found 32")
 data = open(a.policy + "/policy.safetensors", "rb").read()
@@ -65,6 +66,17 @@ def sampled(console: Console) -> list[int]:
     return (
         [int(line.split()[0]) for line in calls.read_text().splitlines()] if calls.exists() else []
     )
+
+
+def own_reward_model(console: Console, run: Path) -> Path:
+    """Another reward model, named by the recipe of a run."""
+    own = console.place / "rm-v2"
+    own.mkdir(exist_ok=True)
+    (own / "rm.safetensors").write_bytes(b"another")
+    (own / "config.json").write_text("{}")
+    recipe = json.loads((run / "run_config.json").read_text()) | {"reward_model": str(own)}
+    (run / "run_config.json").write_text(json.dumps(recipe))
+    return own
 
 
 def gone(pid: int) -> bool:

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+reward_model_option = click.option(
+    "--reward-model",
+    "scorer",
+    default="task",
+    show_default=True,
+    metavar="task|run|DIR",
+    help="Whose reward model scores: the task's, the one RUN was trained with, or another.",
+)
 One = TypeVar("One")
 Done = TypeVar("Done")
 

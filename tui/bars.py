@@ -55,7 +55,8 @@ def status_line(said: str, status: str, room: int) -> Text:
 def runs_status(state: State, first: int, last: int, at: int) -> str:
     """Counts, marks, filter, order. `first` to `last` are the rows on screen, `at` the cursor's."""
     shown = len(state.rows())
-    count = f"{at}/{shown}" if shown == len(state.runs) else f"{at}/{shown} of {len(state.runs)}"
+    count = f"row {at} of {shown}"
+    count += "" if shown == len(state.runs) else f", {len(state.runs)} runs in all"
     parts = [count if shown <= last - first + 1 else f"{count} (lines {first}-{last})"]
     if state.marks:
         parts.append(f"{len(state.marks)} marked")

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .compare import Differences, difference_lines
-from .fields import FIELDS, Run
+from .deciding import ERRORS
+from .fields import FIELDS, Field, Run
 from .place import Place
 from .pollers import read_configs
-from .render import called, fit, with_error
+from .render import called, exact, fit, with_error
 from .state import differences
 from .table import layout, to_csv
 
@@ -37,17 +38,22 @@ def compared(place: Place, ids: Sequence[str]) -> Comparison:
 
 
 def comparison_lines(found: Comparison) -> Iterator[str]:
-    """Two blocks: settings, figures; a column a run."""
+    """Two blocks: settings, figures with their n; a column a run."""
     configured = {run["id"]: run for run in found.runs if run["id"] in found.configured}
     yield from difference_lines(found.differing, configured)
     yield ""
     rows = [["figure", *(fit(called(run), 20) for run in found.runs)]]
     for key in FIGURES:
-        field = FIELDS[key]
-        errors = [field.error(run) if field.error else None for run in found.runs]
-        means = [field.get(run) for run in found.runs]
-        rows.append([key, *(with_error(m, e) for m, e in zip(means, errors, strict=True))])
+        rows.append([key, *(_cell(FIELDS[key], run) for run in found.runs)])
     yield from layout(rows, None)
+    yield ERRORS
+
+
+def _cell(field: Field, run: Run) -> str:
+    """`1.75±<.01 n=4800`."""
+    error, count = (get(run) if get else None for get in (field.error, field.count))
+    shown = with_error(field.get(run), error)
+    return shown if count is None else f"{shown} n={exact(count)}"
 
 
 def comparison_csv(found: Comparison) -> str:

@@ -9,6 +9,8 @@ from .marks import VERDICT_MARKS
 from .render import NONE, age, clean, fit, pad, plain, with_error
 from .tails_view import share, shift
 
+ERRORS = "±: one standard error over prompts; n: samples"
+
 Document = Mapping[str, Any]
 
 
@@ -19,7 +21,7 @@ def figure_lines(figures: Document) -> Iterator[str]:
     shift of the median in IQRs of the reference.
     """
     tails = _object(figures, "tails")
-    beside = f" {'>ref p99.5':>10} {'shift':>6}" if tails else ""
+    beside = f" {'>ref p99.5':>10} {'shift, IQR':>10}" if tails else ""
     yield f"{'':9} {'proxy (RM)':>12} {'KL (k1, nats)':>14} {'n':>6}{beside}"
     dev, balanced = _object(figures, "dev"), _object(figures, "balanced")
     yield _row("dev", dev.get("proxy"), None, dev.get("kl"), None, None)
@@ -31,21 +33,24 @@ def figure_lines(figures: Document) -> Iterator[str]:
         proxy, kl = _object(pair, "proxy"), _object(pair, "kl")
         means = (proxy.get("mean"), proxy.get("se"), kl.get("mean"), kl.get("se"))
         yield _row(family, *means, proxy.get("n")) + _beside(_object(tails, "families"), family)
-    if tails:
-        rows = [_object(_object(tails, "families"), family) for family in FAMILIES]
-        counts = sorted({n for row in rows if isinstance(n := row.get("n"), int)})
-        found = tails.get("shifted")
-        shifted = [clean(str(one)) for one in found] if isinstance(found, list) else []
-        scores = "score" if counts == [1] else "scores"
-        yield f">ref and shift are of {' or '.join(map(str, counts))} {scores} a family;"
-        yield f"median shifted (95 % each): {' '.join(shifted) or 'nowhere'}"
+    yield from _tails_lines(tails) if tails else [ERRORS]
+
+
+def _tails_lines(tails: Document) -> Iterator[str]:
+    rows = [_object(_object(tails, "families"), family) for family in FAMILIES]
+    counts = sorted({n for row in rows if isinstance(n := row.get("n"), int)})
+    found = tails.get("shifted")
+    shifted = [clean(str(one)) for one in found] if isinstance(found, list) else []
+    scores = f"{' or '.join(map(str, counts))} {'score' if counts == [1] else 'scores'}"
+    yield f"±: standard error; of >ref and shift 95 %, {scores} each"
+    yield f"median shifted (95 % each): {' '.join(shifted) or 'nowhere'}"
 
 
 def _beside(families: Document, family: str) -> str:
     one = _object(families, family)
     if not one:
         return ""
-    return f" {share(one.get('above_p99_5')):>10} {shift(one.get('median_shift')):>6}"
+    return f" {share(one.get('above_p99_5')):>10} {shift(one.get('median_shift')):>10}"
 
 
 def _object(value: Any, key: str) -> Document:

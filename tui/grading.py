@@ -53,7 +53,7 @@ def columns(room: int) -> int:
 
 def titles(room: int) -> str:
     """The heading over the figures of grades."""
-    names = " ".join(pad(name[:4], 4, right=True) for name in COMPONENTS)
+    names = " ".join(f"{name[:3]}." for name in COMPONENTS)
     head = (
         f"  {'state':8} {pad('', columns(room))} {'reward':>6} {names} {'isolation':11} {'age':>4}"
     )

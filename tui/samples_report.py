@@ -1,6 +1,7 @@
 """What `samples` and `probe` print."""
 
 import sys
+from dataclasses import replace
 
 from sessions.evaluation_child import EvaluationError
 
@@ -18,15 +19,20 @@ def report(
     family: str | None,
     counts: tuple[int, int, int, int],
     positions: bool,
+    scorer: str,
     as_json: bool,
 ) -> None:
     """Print the samples of a run. Raises CommandError."""
+    from sessions.reward_model import notes, scoring
     from sessions.samples import Counts, Samples
 
     with acting(place, changes=False) as workspace:
         found = find(place, run)
         need_policy([found])
-        made = Samples(place.checked_task(), workspace, keep=not place.read_only)
+        task = place.checked_task()
+        rm = scoring(task, scorer, [found.folder])
+        task = replace(task, scorer=rm.folder)
+        made = Samples(task, workspace, keep=not place.read_only)
         lacking = made.lacking(found.folder)
         if lacking and place.read_only:
             message = f"{found.id}: no scores yet, and --read-only measures nothing"
@@ -37,15 +43,18 @@ def report(
             document = made.document(found.folder, Counts(*counts), lambda done, total: None)
         except EvaluationError as error:
             raise CommandError(Exit.UNABLE, str(error), found.folder) from error
+        noted = notes(task, [found])
     families = only(document["families"], family)
     lines = [
         line.plain for name, one in families.items() for line in family_lines(name, one, positions)
     ]
-    rule = document.get("rule")
-    emit(as_json, {"run": found.id, "families": families, "rule": rule}, lines)
+    about = {"rule": document.get("rule"), **rm.document(), "notes": noted}
+    emit(as_json, {"run": found.id, "families": families, **about}, lines)
     if not as_json:
         sys.stdout.flush()
-        narrate("score: raw reward-model score; KL: per-sequence k1, nats; [x]: see --help")
+        narrate(f"score: raw, by {rm.said}; KL: per-sequence k1, nats; [x]: see --help")
+        for note in noted:
+            narrate(note)
 
 
 def probe_report(place: Place, prompt: str, response: str, run: str | None, as_json: bool) -> None:
@@ -66,6 +75,5 @@ def probe_report(place: Place, prompt: str, response: str, run: str | None, as_j
         finally:
             child.close()
     rm = child.reward_model
-    about = {"reward_model": str(rm.folder), "reward_model_of": rm.of, "reward_model_is": rm.said}
     lines = [clean(f"{rm.said}: {rm.folder}"), *probe_lines(answer)]
-    emit(as_json, {"prompt": prompt, "response": response, **about, **answer}, lines)
+    emit(as_json, {"prompt": prompt, "response": response, **rm.document(), **answer}, lines)

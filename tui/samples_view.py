@@ -5,12 +5,15 @@ from typing import Any
 
 from rich.text import Text
 
+from rlhf.vocab import RESP_LEN
+
 from .render import clean, figure
 
 KINDS = ("highest", "lowest", "random")
 POSITIONS = "by position"
 ABOUT = [
-    ("score", "raw reward-model score of the response"),
+    ("score", "raw score of the response by the task's reward model, whichever the run was trained"
+     " with: `rlhf-tui samples RUN --reward-model run` scores with that"),
     ("KL", "per-sequence k1 estimate to the reference, nats: log pi - log pi_ref of the response"),
     ("n", "responses sampled at temperature 1: 500 prompts a family, 4 samples each, seed 0"),
     ("xN", "a response that was sampled N times for its prompt is shown once"),
@@ -40,7 +43,7 @@ def tokens_line(family: Family, most: int = 6) -> str:
     if not marked:
         return "no token is over-represented"
     told = [
-        f"{clean(row['token'])} {_ratio(row)} {100 * row['share']:.0f} % of tokens, was "
+        f"{clean(row['token'])} {_ratio(row)} {100 * row['share']:.0f} % of tokens, reference "
         f"{100 * row['reference']:.1f} %"
         for row in marked[:most]
     ]
@@ -71,7 +74,7 @@ def response_text(row: Mapping[str, Any], marked: Iterable[str]) -> Text:
     score = clean(row["score"]) if isinstance(row["score"], str) else figure(row["score"])
     count = row.get("count") or 1
     times = f"x{count}" if count > 1 else ""
-    text = Text(f"{score:>6} {figure(row.get('kl')):>6} {times:>5}  ", no_wrap=True)
+    text = Text(f"{score:>6} {figure(row.get('kl')):>8} {times:>5}  ", no_wrap=True)
     for token in str(row.get("response") or "").split():
         if token in marked:
             text.append(f"[{clean(token)}]", style="bold")
@@ -80,7 +83,8 @@ def response_text(row: Mapping[str, Any], marked: Iterable[str]) -> Text:
     return text.append(f"  {clean(str(row.get('prompt') or row.get('id') or ''))}", style="dim")
 
 
-HEAD = f"{'score':>6} {'KL':>6} {'xN':>5}  response, [over-represented] tokens          prompt"
+TOKENS = 4 * RESP_LEN  # cells of a response
+HEAD = f"{'score':>6} {'KL, nats':>8} {'xN':>5}  {'response, [over-represented]':{TOKENS}}  prompt"
 POSITIONS_HEAD = "pos token    share reference      n  ratio of shares, 95 % joint interval"
 
 

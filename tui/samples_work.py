@@ -24,16 +24,20 @@ def read_samples(
 ) -> Document | str:
     """The samples of a run, or why there are none. Samples what is lacking, unless read-only."""
     from sessions.paths import Workspace
+    from sessions.reward_model import notes, reward_model
     from sessions.samples import Counts, Samples
 
     def report(done: int, total: int) -> None:
         say(f"sampling and scoring: {100 * done // max(1, total)} % of a policy (esc cancels)")
 
     try:
-        made = Samples(place.checked_task(), Workspace(place.workspace), keep=not place.read_only)
+        task = place.checked_task()
+        made = Samples(task, Workspace(place.workspace), keep=not place.read_only)
         if place.read_only and made.lacking(folder):
             return "no scores yet, and --read-only samples nothing"
-        return made.document(folder, Counts(200, 200, 200), report, cancel)
+        found = made.document(folder, Counts(200, 200, 200), report, cancel)
+        found |= reward_model(task).document()
+        return found | {"notes": notes(task, [(folder.name, folder)])}
     except (SessionError, EvaluationError, CommandError, OSError) as error:
         return "cancelled: nothing was kept" if cancel.is_set() else clean(str(error))
 

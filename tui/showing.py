@@ -7,7 +7,7 @@ from rlhf.config import DEFAULTS, TASK_PREFIX
 from rlhf.vocab import FAMILIES
 
 from .columns import COLUMNS, cell
-from .deciding import history_lines
+from .deciding import ERRORS, history_lines
 from .explain import in_full
 from .fields import FIELDS
 from .launch_form import is_usual
@@ -59,6 +59,7 @@ def fact_lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {label:18} {clean(text)}"
     yield ""
     yield from layout(_figures(found), None)
+    yield ERRORS
 
 
 def _options(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -78,10 +79,11 @@ def _joined(values: list[Any]) -> str:
 
 
 def _figures(found: Mapping[str, Any]) -> list[list[str]]:
-    table = [["FIGURES", "proxy", "KL, nats (k1)"]]
+    table = [["FIGURES", "proxy", "KL, nats (k1)", "n"]]
     for scope in ("dev", "balanced", *FAMILIES):
         pair = [FIELDS[f"{scope}.{metric}"] for metric in ("proxy", "kl")]
         values = [(field.get(dict(found)), field.error) for field in pair]
         cells = [with_error(v, error(dict(found)) if error else None) for v, error in values]
-        table.append([scope, *cells])
+        count = pair[0].count
+        table.append([scope, *cells, exact(count(dict(found)) if count else None)])
     return table

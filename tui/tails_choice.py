@@ -94,7 +94,7 @@ class Choice:
     def status(self, tails: Tails) -> str:
         """Which family on which count axis, and whether lines could not be read."""
         here = tails.families.index(self.family(tails)) + 1 if tails.families else 0
-        parts = [f"{clean(self.family(tails))} {here}/{len(tails.families)}"]
+        parts = [f"{clean(self.family(tails))}, family {here} of {len(tails.families)}"]
         parts.append(f"counts {'log' if self.log else 'linear'}")
         bad = sum(source["bad_lines"] for source in tails.document["sources"])
         return "  ".join([*parts, *([f"{bad} bad lines (i)"] if bad else [])])

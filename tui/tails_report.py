@@ -4,6 +4,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,10 +17,11 @@ from .measuring import reporting
 from .place import Place
 from .plotting import Options, glyph
 from .render import ascii_only, clean, fit
-from .tails_view import Tails, headline, remarks, table_lines
+from .tails_view import Tails, headline, remarks, scored_by, table_lines
 
 if TYPE_CHECKING:
     from sessions import tails as kept
+    from sessions.paths import Workspace
 
 HEIGHT = 8  # lines of a histogram, its axis included
 MOST_WIDTH = 100
@@ -33,20 +35,18 @@ class Asked(NamedTuple):
     alone: bool
     log: bool
     family: str | None = None  # the only one, on the axis of all
+    scorer: str = "task"  # whose reward model scores: the task's, the run's, a folder
 
 
 def report(place: Place, asked: Asked, as_json: bool) -> None:
     """Print the tails. Raises CommandError."""
     from sessions.evaluation_child import EvaluationError
-    from sessions.tails import Tails as Kept
 
     if not asked.runs and not asked.files:
         raise CommandError(Exit.USAGE, "name a run, or a score file with --file")
     with acting(place, changes=False) as workspace:
-        made = Kept(place.checked_task(), workspace, keep=not place.read_only)
         try:
-            sources = [*_sources(place, made, asked), *_given(asked.files)]
-            document = made.document(sources, with_reference=not asked.alone)
+            document = _document(place, workspace, asked)
             document |= {"families": only(document["families"], asked.family)}
         except EvaluationError as error:
             raise CommandError(Exit.UNABLE, str(error)) from error
@@ -54,13 +54,34 @@ def report(place: Place, asked: Asked, as_json: bool) -> None:
         emit(as_json, document, map(ascii_only, lines) if _plain_stdout() else lines)
 
 
-def _sources(place: Place, made: "kept.Tails", asked: Asked) -> "list[kept.Source]":
-    """The score files of the reference and the runs, measured where they are lacking."""
-    from sessions.tails import Source, Wanted
+def _document(place: Place, workspace: "Workspace", asked: Asked) -> "kept.Document":
+    """The tails; files that are shown alone need no reference to be measured."""
+    from sessions.reward_model import notes, scoring
+    from sessions.tails import Tails as Kept
+    from sessions.tails import Wanted
 
-    found = find_all(place, asked.runs)
-    need_policy(found)
-    runs = [Wanted(run.id, run.folder) for run in found]
+    named = find_all(place, asked.runs)
+    need_policy(named)
+    runs = [Wanted(*run) for run in named]
+    task = place.checked_task()
+    scorer = scoring(task, asked.scorer, [run.folder for run in runs])
+    made = Kept(replace(task, scorer=scorer.folder), workspace, keep=not place.read_only)
+    given = _given(asked.files)
+    if not runs:
+        found = made.document(given, with_reference=False)
+        if asked.alone or found["alone"]:
+            return found
+    sources = [*_sources(place, made, runs, asked), *given]
+    found = made.document(sources, with_reference=not asked.alone)
+    return found | scorer.document() | {"notes": notes(made.scores.task, runs)}
+
+
+def _sources(
+    place: Place, made: "kept.Tails", runs: "list[kept.Wanted]", asked: Asked
+) -> "list[kept.Source]":
+    """The score files of the reference and the runs, measured where they are lacking."""
+    from sessions.tails import Source
+
     wanted = runs if asked.alone else made.beside(runs)
     there, lacking = made.stored(wanted)
     files = {source.name: source.file for source in there}
@@ -88,7 +109,8 @@ def _lines(tails: Tails, log: bool) -> Iterator[str]:
         yield ""
     yield "n scores; ±, []: 95 % by prompt; ratio: (p99.5 - p50)/IQR; >ref: share beyond the"
     yield "reference's p99.5; shift: of the median, in IQRs of the reference. Single seed."
-    for line in (*remarks(tails, tails.families), *(f"not read: {x}" for x in tails.bad_lines())):
+    told = (*scored_by(tails), *remarks(tails, tails.families))
+    for line in (*told, *(f"not read: {x}" for x in tails.bad_lines())):
         yield from textwrap.wrap(line, columns, subsequent_indent="  ")
 
 

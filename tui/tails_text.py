@@ -42,7 +42,8 @@ def legend(tails: Tails, owners: Sequence[int], look: str) -> Text:
         mark = ("%" if look == "ascii" else "█") if ground else glyph(owner, look == "ascii")
         line.append(f"{mark} ", "dim" if ground else curve_colour(owner, look))
         line.append(f"{name}  ", "dim" if ground else "bold")
-    return line.append(" raw reward-model scores: responses by score", "dim")
+    said = clean(str(tails.document.get("reward_model_is") or "a reward model"))
+    return line.append(f" raw scores of {said}", "dim")
 
 
 def bars(tails: Tails, family: str, owners: Sequence[int]) -> list[Bars]:
@@ -80,12 +81,12 @@ def bin_words(tails: Tails, bins: range) -> str:
 
 
 def read_out(tails: Tails, family: str, bins: range) -> str:
-    """The range under the cursor and the count of every source in it."""
+    """The range under the cursor and the responses of every source in it, counted."""
     counts = [
         f"{name} {sum(one['counts'][bins.start : bins.stop])}"
         for name, one in zip(tails.names, tails.of(family), strict=True)
     ]
-    return f"{clean(family)} {bin_words(tails, bins)}: {', '.join(counts)}"
+    return f"{clean(family)}, responses in {bin_words(tails, bins)}: {', '.join(counts)}"
 
 
 def responses(rows: Rows) -> Text:
@@ -110,7 +111,7 @@ def _table(shown: Sequence[dict[str, object]]) -> list[str]:
         ]
         for row in shown
     ]
-    return layout([["response", "score", "KL", "prompt"], *cells], None, texts=(3,))
+    return layout([["response", "score", "KL, nats", "prompt"], *cells], None, texts=(3,))
 
 
 def csv_text(tails: Tails) -> str:

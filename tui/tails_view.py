@@ -4,7 +4,7 @@ Reads the document of `sessions.tails`; everything in it that came from a file i
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from .render import NONE, clean, decimals, figure, fit
 from .table import layout
 
 QUANTILES = ("p50", "p90", "p99", "p99.5")
-WIDE = 132  # cells from which intervals are written out
+WIDE = 146  # cells from which intervals are written out
+BARE = 100  # cells below which >ref and shift have theirs in the headline alone
 NAME_ROOM = (18, 24)  # cells of a source's name, narrow and wide
 FAMILY_ROOM = 40  # cells of a family's name in a sentence
 MOST_LISTED = 4  # labels after a verdict
@@ -68,63 +69,76 @@ def interval(value: Any, wide: bool) -> str:
     """A figure with its 95 % interval: written out, or as half its width."""
     if value is None or value["value"] is None:
         return NONE
-    shown, low, high = (figure(value[key]) for key in ("value", "low", "high"))
+    return figure(value["value"]) + _between(value, wide)
+
+
+def _between(value: Mapping[str, Any], wide: bool) -> str:
     if value["low"] is None:
-        return shown
+        return ""
     widest = max(value["high"] - value["value"], value["value"] - value["low"])
     if wide or widest == math.inf:  # wider than a float holds
-        return f"{shown} [{low}, {high}]"
+        return f" [{figure(value['low'])}, {figure(value['high'])}]"
     half = figure(widest)
-    return f"{shown}±{half.removeprefix('0') if half.startswith('0.') else half}"
+    return f"±{half.removeprefix('0') if half.startswith('0.') else half}"
 
 
 def share(value: Any, wide: bool = False) -> str:
-    """A share in percent, with its interval where there is room."""
+    """A share in percent, with its interval as `interval` has it."""
     if value is None:
         return NONE
-    shown = f"{100 * value['value']:.3g}%"
-    low, high = f"{100 * value['low']:.3g}", f"{100 * value['high']:.3g}"
-    return f"{shown} [{low}, {high}]" if wide else shown
+    percent = {key: 100 * part for key, part in value.items()}
+    return f"{percent['value']:.3g}%{_between(percent, wide)}"
 
 
-def shift(value: Any) -> str:
-    """A shift of medians with its sign."""
+def shift(value: Any, wide: bool = False) -> str:
+    """A shift of medians with its sign, and with its interval as `interval` has it."""
     if value is None:
         return NONE
     moved = value["value"]
-    return f"{moved:+.{decimals(moved)}f}" if abs(moved) < 1e5 else f"{moved:+.0e}"
+    shown = f"{moved:+.{decimals(moved)}f}" if abs(moved) < 1e5 else f"{moved:+.0e}"
+    return shown + _between(value, wide)
 
 
 def table_lines(tails: Tails, families: Sequence[str], room: int | None) -> list[str]:
     """A heading, and a row for every source of the families."""
     wide = room is None or room >= WIDE
+    bare = room is not None and room < BARE
     head = ["RUN", "n", *QUANTILES, "max", "ratio", ">ref" if not wide else ">ref p99.5", "shift"]
     several = len(families) > 1
     rows = [["FAMILY", *head] if several else head]
     for family in families:
         for name, one in zip(tails.names, tails.of(family), strict=True):
-            cells = [fit(name, NAME_ROOM[wide]), *_cells(one, wide)]
+            cells = [fit(name, NAME_ROOM[wide]), *_cells(one, wide, bare)]
             rows.append([fit(clean(family), 12), *cells] if several else cells)
     return layout(rows, room, texts=(1,) if several else ())
 
 
-def _cells(one: dict[str, Any], wide: bool) -> list[str]:
+def _cells(one: dict[str, Any], wide: bool, bare: bool) -> list[str]:
     beside = one["beside_reference"] or {"above_p99_5": None, "median_shift": None}
+    beyond = [share(beside["above_p99_5"], wide), shift(beside["median_shift"], wide)]
+    if bare:
+        beyond = [text.partition("±")[0] for text in beyond]
     bad = one["n"] - one["n_finite"]
     return [
         f"{one['n']}" + (f" ✗{bad}" if bad else ""),
         *(interval(one["quantiles"][key], wide) for key in QUANTILES),
         figure(one["max"]),
         interval(one["tail_ratio"], wide),
-        share(beside["above_p99_5"], wide),
-        shift(beside["median_shift"]),
+        *beyond,
     ]
+
+
+def scored_by(tails: Tails) -> Iterator[str]:
+    """Whose reward model the scores are of, if they are not from elsewhere."""
+    if said := tails.document.get("reward_model_is"):
+        yield f"raw scores of {clean(str(said))}: {clean(str(tails.document['reward_model']))}"
 
 
 def remarks(tails: Tails, families: Sequence[str]) -> Iterator[str]:
     """What is left out, withheld or not finite, what gold says, and which tails are heavy."""
     if tails.document.get("alone"):
         yield clean(str(tails.document["alone"]))
+    yield from (clean(str(note)) for note in tails.document.get("notes") or ())
     verdicts: dict[str, list[str]] = {}
     lead = f"{fit(clean(families[0]), FAMILY_ROOM)}: " if len(families) == 1 else ""  # named once
     for family in families:
@@ -160,15 +174,15 @@ def headline(one: dict[str, Any] | None) -> str:
         return ""
     parts = []
     if beside["above_p99_5"]:
-        parts.append(f"{share(beside['above_p99_5'])} > ref p99.5")
+        parts.append(f"{share(beside['above_p99_5'])} >ref")
     if beside["median_shift"] is not None:
-        between = interval(beside["median_shift"], wide=False).partition("±")
-        parts.append(f"{shift(beside['median_shift'])}{between[1]}{between[2]} IQR")
+        parts.append(f"{shift(beside['median_shift'])} IQR")
     return ", ".join(parts)
 
 
 EXPLANATIONS = (
-    ("scores", "the reward model's raw numbers, never clipped; one axis for all families and runs"),
+    ("scores", "the task's reward model's raw numbers, never clipped; one axis for all families and"
+     " runs. `rlhf-tui tails RUN --reward-model run` scores with that of the run"),
     ("n", "scores of the family, 4 samples of each of 500 prompts at temperature 1; ✗ not finite"),
     ("p50 ... max", "numpy's quantiles (linear) of the finite scores"),
     ("ratio", "tail ratio (p99.5 - p50)/IQR: 1.9 for a normal, 4.2 for an exponential"),

@@ -70,6 +70,7 @@ def look(place: "Place", chosen: Chosen, cancel: Cancel) -> Found:
     try:
         made = _tails(place)
         there, lacking = made.stored(made.beside(_wanted(chosen)))
+        from sessions.reward_model import notes, reward_model
         from sessions.tails import Source, shown
 
         there += [Source(path.name, path) for path in chosen.files]
@@ -78,7 +79,11 @@ def look(place: "Place", chosen: Chosen, cancel: Cancel) -> Found:
         if not there or (beside and len(there) == 1 and lacking):
             return Found(chosen, lacking=names)
         document = made.document(there, beside, cancel)
-        return Found(chosen, Tails(document), shown(document, there), names)
+        needed = () if document["alone"] else names
+        if chosen.runs or not document["alone"]:
+            document |= reward_model(made.scores.task).document()
+            document |= {"notes": notes(made.scores.task, chosen.runs)}
+        return Found(chosen, Tails(document), shown(document, there), needed)
     except (SessionError, EvaluationError, CommandError) as error:
         return Found(chosen, failure=clean(str(error)))
 

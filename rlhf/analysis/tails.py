@@ -5,8 +5,8 @@
 prints, and with --out writes, one JSON document: per family and file the counts of every bin
 (one set of edges from the lowest to the highest finite score of all of them), quantiles with
 95 % intervals, the tail ratio (p99.5 - p50)/IQR, how many scores were not finite, and how a file
-differs from the reference. See rlhf.analysis.scorefile for what a file may hold. Files that name
-no family, beside a reference that names them all, are shown without it: `alone` says so.
+differs from the reference. See rlhf.analysis.scorefile for what a file may hold. No reference that
+names its families is a match for files that name none: they are without it, and `alone` says so.
 """
 
 import argparse
@@ -134,8 +134,8 @@ def tails(
     sources: Sequence[Source], reference: bool = False, bins: int = BINS, seed: int = 0
 ) -> dict[str, Any]:
     """The document; with `reference` the first source is what the others are compared to."""
-    alone = _why_alone(sources) if reference else None
-    if alone:
+    alone = _why_alone(sources, reference)
+    if alone and reference:
         sources, reference = sources[1:], False
     names = list(dict.fromkeys(chain.from_iterable(source.groups for source in sources)))
     ends = [
@@ -158,10 +158,11 @@ def tails(
     }
 
 
-def _why_alone(sources: Sequence[Source]) -> str | None:
-    """Why the reference, the first source, is left out: scores of unknown prompts are no match."""
-    reference, *others = (set(source.groups) for source in sources)
-    if not others or ONE_GROUP in reference or any(one != {ONE_GROUP} for one in others):
+def _why_alone(sources: Sequence[Source], reference: bool) -> str | None:
+    """Why no reference is beside the files: scores of unknown prompts are no match for it."""
+    others = [set(source.groups) for source in sources[reference:]]
+    one_group = reference and ONE_GROUP in sources[0].groups
+    if not others or one_group or any(one != {ONE_GROUP} for one in others):
         return None
     if len(others) > 1:
         return "the files name no family: shown without the reference"

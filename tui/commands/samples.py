@@ -2,7 +2,7 @@
 
 import click
 
-from ..acting import json_option
+from ..acting import json_option, reward_model_option
 from ..place import Place
 
 count = click.IntRange(min=0, max=2000)
@@ -16,6 +16,7 @@ count = click.IntRange(min=0, max=2000)
 @click.option("--random", default=3, show_default=True, type=count, help="Random, a family.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
 @click.option("--positions", is_flag=True, help="Also the favoured token of each position.")
+@reward_model_option
 @json_option
 @click.pass_obj
 def samples(
@@ -27,6 +28,7 @@ def samples(
     random: int,
     seed: int,
     positions: bool,
+    scorer: str,
     as_json: bool,
 ) -> None:
     """RUN's responses: raw score, KL (k1, nats), xN; [tokens] are over-represented.
@@ -39,7 +41,7 @@ def samples(
     """
     from ..samples_report import report
 
-    report(place, run, family, (top, bottom, random, seed), positions, as_json)
+    report(place, run, family, (top, bottom, random, seed), positions, scorer, as_json)
 
 
 @click.command(short_help="Score a response, and what each token adds.")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ..acting import json_option
+from ..acting import json_option, reward_model_option
 from ..place import Place
 
 
@@ -21,6 +21,7 @@ from ..place import Place
 @click.option("--family", metavar="F", help="Only this family.")
 @click.option("--alone", is_flag=True, help="Without the reference beside it.")
 @click.option("--log", is_flag=True, help="A logarithmic count axis.")
+@reward_model_option
 @json_option
 @click.pass_obj
 def tails(
@@ -30,6 +31,7 @@ def tails(
     family: str | None,
     alone: bool,
     log: bool,
+    scorer: str,
     as_json: bool,
 ) -> None:
     """Per family: raw scores of RUNs beside the reference, on one axis, with quantiles.
@@ -38,4 +40,4 @@ def tails(
     """
     from ..tails_report import Asked, report
 
-    report(place, Asked(names, files, alone, log, family), as_json)
+    report(place, Asked(names, files, alone, log, family, scorer), as_json)

@@ -75,6 +75,8 @@ class DecideScreen(ModalScreen[None]):
             return
         body = Text(outcome.line())
         if not outcome.failed:
+            if not self._found:
+                self._hint(CHOOSE)
             self._found = outcome.document
             lines = evidence_lines(
                 self._found["evidence"], self._found["decisions"], self._found["verdict_stale"]

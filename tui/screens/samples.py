@@ -13,7 +13,7 @@ from rlhf.runlog import dumps
 
 from ..bars import key_hints
 from ..messages import SamplesFound, SamplesSaid
-from ..render import clean
+from ..render import clean, fit
 from ..samples_view import (
     ABOUT,
     HEAD,
@@ -143,6 +143,7 @@ class SamplesScreen(Screen[None]):
             told = [counted(one), *wrap(tokens_line(one), room, max_lines=2, placeholder=" …")]
         else:
             told = [said]
+        told += [fit(clean(str(note)), room) for note in self._document.get("notes") or ()]
         tokens = self.query_one("#samples-tokens", Lines)
         tokens.styles.height = len(told)
         tokens.show([Text(f" {line}") for line in told])
