@@ -89,7 +89,7 @@ def test_the_dashboard_shows_the_runs_and_says_what_cannot_be_done(
     with open_dashboard(shut, *size) as terminal:
         terminal.sees("ended early", "stopped", "waits")
         terminal.press("/", 'name="ended early"', "enter")
-        terminal.sees("1/1 of")
+        terminal.sees("row 1 of 1,")
         terminal.press("r")
         terminal.sees("not done", "Read-only file system")
         terminal.press("esc", "6")
