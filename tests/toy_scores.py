@@ -12,6 +12,7 @@ import pytest
 from synthetic import Console
 
 ROOT = Path(__file__).resolve().parents[1]
+PROMPT, RESPONSE = "dune v0 v1 v2 v3", "pa pa pa pa pa pa pa he"  # of a row of dune
 SCORES = """
 import argparse, hashlib, json, os, random, sys, time
 p = argparse.ArgumentParser()
