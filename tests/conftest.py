@@ -11,6 +11,7 @@ import pytest
 import torch
 from grader_world import arena as arena
 from grader_world import sound as sound
+from log_reader import log as log
 from sandbox_field import field as field
 from sandbox_field import view as view
 from synthetic import console as console
