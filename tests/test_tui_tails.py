@@ -1,4 +1,4 @@
-"""Tails as an operator meets them: the command, pane 3 in a terminal, hostile score files."""
+"""The Tails pane as an operator meets it: in a terminal, over hostile score files."""
 
 import json
 import math
@@ -13,183 +13,8 @@ from toy_scores import gone, sampled
 
 from rlhf.vocab import FAMILIES
 from sessions.runfiles import read_object
-from tui.deciding import figure_lines
-from tui.histograms import GROUND, Bars, Options, arranged, as_text, draw, merged
 
 RUN = "kl002-s1500"
-
-
-# -- the command -----------------------------------------------------------------------------
-
-
-def test_intervals_wider_than_a_float_are_written_out(console: Console) -> None:
-    file = console.place / "huge.csv"
-    file.write_text("score\n" + "1.7e308\n" * 1000 + "-1.7e308\n" * 1001)
-    done = console.run("tails", "--alone", "--file", str(file))
-    assert done.returncode == 0, done.stderr
-    assert "-2e+308 [-2e+308, 2e+308]" in done.stdout and "inf" not in done.stdout
-
-
-def test_tails_of_a_run_beside_the_reference(scored: Console) -> None:
-    done = scored.run("tails", RUN, "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["format"] == 1 and list(found["families"]) == FAMILIES
-    assert [source["name"] for source in found["sources"]] == ["reference", RUN]
-    assert "measuring reference (1/2)" in done.stderr
-    assert all(sum(one["counts"]) == 2000 for pair in found["families"].values() for one in pair)
-
-
-def test_a_second_call_samples_nothing(scored: Console) -> None:
-    first = scored.run("tails", RUN, "--json")
-    again = scored.run("tails", RUN, "--json")
-    assert again.stdout == first.stdout and len(sampled(scored)) == 2
-
-
-def test_text_shows_every_family_and_what_is_heavy(scored: Console) -> None:
-    text = scored.run("tails", RUN, "kl05-s800").stdout
-    for family in FAMILIES:
-        assert f"\n{family}\n" in f"\n{text}"
-    assert "100%±.76 >ref, +" in text and "Single seed" in text
-    assert max(map(len, text.splitlines())) <= 100
-    assert " 100┤" in scored.run("tails", RUN, "--log").stdout
-
-
-def test_text_is_plain_where_nothing_else_can_be_printed(scored: Console) -> None:
-    done = scored.run("tails", RUN, "kl05-s800", PYTHONIOENCODING="ascii", COLUMNS="70")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.isascii() and "% reference" in done.stdout and "* " + RUN in done.stdout
-
-
-def test_a_run_that_is_the_reference_is_there_once(scored: Console) -> None:
-    found = json.loads(scored.run("tails", "reference", "--json").stdout)
-    assert [source["name"] for source in found["sources"]] == ["reference"]
-
-
-def test_a_score_file_from_elsewhere(scored: Console, tmp_path: Path) -> None:
-    path = tmp_path / "theirs.csv"
-    path.write_text("score\n" + "".join(f"{i}\n" for i in range(2001)) + "high\n")
-    found = json.loads(scored.run("tails", "--file", str(path), "--alone", "--json").stdout)
-    assert found["families"]["all"][0]["quantiles"]["p99"]["value"] == 1980
-    text = scored.run("tails", "--file", str(path), "--alone").stdout
-    assert "not read: theirs.csv, line 2003: score is 'high', not a number" in text
-
-
-@pytest.mark.parametrize("names", [("",), ("", "dune")], ids=["one", "beside another"])
-def test_a_familys_long_name_does_not_fill_the_page(
-    scored: Console, tmp_path: Path, names: tuple[str, ...]
-) -> None:
-    path = tmp_path / "s.csv"
-    long = "x" * 5000
-    path.write_text("score,family\n" + "".join(f"1,{name or long}\n" for name in names))
-    text = scored.run("tails", "--file", str(path), "--alone").stdout
-    assert "x" * 30 in text and text.count("x") < 200
-    assert max(len(line) for line in text.splitlines() if "xxx" in line) <= 80
-
-
-def test_evidence_of_one_score_is_not_of_scores() -> None:
-    for n, said in ((1, " 1 score each"), (2, " 2 scores each")):
-        figures = {"tails": {"families": {"dune": {"n": n}}, "shifted": []}}
-        assert said in "\n".join(figure_lines(figures))
-
-
-def test_evidence_of_tails_has_its_intervals_as_the_pane_has() -> None:
-    beyond = {"value": 0.5, "low": 0.4, "high": 0.55}
-    moved = {"value": 2.0, "low": None, "high": None}
-    one = {"n": 2000, "above_p99_5": beyond, "median_shift": moved}
-    lines = list(figure_lines({"tails": {"families": {"dune": one}, "shifted": ["dune"]}}))
-    assert [line.split()[-2:] for line in lines if "dune" in line][0] == ["50%±10.0", "+2.00"]
-    assert max(map(len, lines)) <= 67 and any("±: standard error" in line for line in lines)
-
-
-def test_a_file_that_names_no_family_is_shown_alone(scored: Console, tmp_path: Path) -> None:
-    path = tmp_path / "theirs.csv"
-    path.write_text("score\n1\n2\n3\n")
-    found = json.loads(scored.run("tails", "--file", str(path), "--json").stdout)
-    assert [source["name"] for source in found["sources"]] == ["theirs.csv"]
-    assert list(found["families"]) == ["all"] and found["edges"][-1] == 3
-    assert found["alone"] == "the file names no family: shown alone"
-    assert not sampled(scored)
-    text = scored.run("tails", "--file", str(path)).stdout
-    assert text.count(found["alone"]) == 1
-    assert "reference  " not in text and "dune" not in text
-
-
-def test_a_file_that_names_a_family_is_beside_the_reference(
-    scored: Console, tmp_path: Path
-) -> None:
-    path = tmp_path / "theirs.csv"
-    path.write_text("score,family\n1,dune\n2,\n")
-    found = json.loads(scored.run("tails", "--file", str(path), "--json").stdout)
-    assert [source["name"] for source in found["sources"]] == ["reference", "theirs.csv"]
-    assert found["alone"] is None and list(found["families"]) == [*FAMILIES, "all"]
-
-
-@pytest.mark.parametrize("has_scores", [True, False])
-async def test_the_pane_shows_a_file_that_names_no_family_alone(
-    scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_scores: bool
-) -> None:
-    if has_scores:
-        scored.run("tails", "reference")
-    monkeypatch.setenv("XDG_CACHE_HOME", scored.environment["XDG_CACHE_HOME"])
-    monkeypatch.setenv("PYTHONPATH", str(toy_scores.ROOT))
-    path = tmp_path / "s.csv"
-    path.write_text("score\n1\n2\n3\n")
-    app = app_over(scored, read_only=False)
-    async with app.run_test(size=(120, 40)) as pilot:
-        pane = await tails_shown(app, pilot, path)
-        await until(pilot, lambda: "shown alone" in screen_text(app))
-        assert pane.tails is not None and pane.tails.names == ["s.csv"]
-        assert not pane.desk.lacking
-        assert pane.tails.families == ["all"]
-        await type_keys(app, "enter")
-        await until(pilot, lambda: "1 response" in screen_text(app))
-        assert "reference:" not in screen_text(app)
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        ((), 2, "name a run"),
-        (("nothing",), 2, "nothing"),
-        (("--file", "/nowhere.csv", "--alone"), 3, "cannot read /nowhere.csv"),
-        (("kl",), 2, "kl"),
-    ],
-    ids=["nothing named", "no such run", "no such file", "ambiguous"],
-)
-def test_what_cannot_be_done_is_one_line_or_document(
-    scored: Console, words: tuple[str, ...], code: int, said: str
-) -> None:
-    done = scored.run("tails", *words)
-    assert done.returncode == code and said in done.stderr and done.stdout == ""
-    error = json.loads(scored.run("tails", *words, "--json").stdout)["error"]
-    assert said in error["message"]
-
-
-def test_one_family_alone_keeps_the_axis_of_all(scored: Console) -> None:
-    whole = json.loads(scored.run("tails", RUN, "--json").stdout)
-    found = json.loads(scored.run("tails", RUN, "--family", "anvil", "--json").stdout)
-    assert found["families"] == {"anvil": whole["families"]["anvil"]}
-    assert found["edges"] == whole["edges"] and found["edges"][-1] > 4  # where dune lies
-    text = scored.run("tails", RUN, "--family", "anvil").stdout
-    assert "anvil" in text and "dune" not in text
-    unknown = scored.run("tails", RUN, "--family", "sand")
-    assert unknown.returncode == 2 and "there are anvil, birch" in unknown.stderr
-
-
-def test_a_failing_sampler_is_told(scored: Console) -> None:
-    done = scored.run("tails", RUN, SCORES_MODE="fail")
-    assert done.returncode == 4 and "expected 64, found 32" in done.stderr
-
-
-def test_read_only_measures_nothing_but_shows_what_is_there(scored: Console) -> None:
-    done = scored.run("--read-only", "tails", RUN)
-    assert done.returncode == 2 and "measures nothing" in done.stderr and not sampled(scored)
-    scored.run("tails", RUN)
-    assert scored.run("--read-only", "tails", RUN).returncode == 0
-
-
-# -- the pane --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (160, 50)], ids=["80x24", "160x50"])
@@ -263,6 +88,28 @@ def test_leaving_while_it_scores_leaves_no_child(scored: Console, how: str) -> N
     assert not list((scored.place / "cache").rglob("*.jsonl"))
 
 
+@pytest.mark.parametrize("has_scores", [True, False])
+async def test_the_pane_shows_a_file_that_names_no_family_alone(
+    scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_scores: bool
+) -> None:
+    if has_scores:
+        scored.run("tails", "reference")
+    monkeypatch.setenv("XDG_CACHE_HOME", scored.environment["XDG_CACHE_HOME"])
+    monkeypatch.setenv("PYTHONPATH", str(toy_scores.ROOT))
+    path = tmp_path / "s.csv"
+    path.write_text("score\n1\n2\n3\n")
+    app = app_over(scored, read_only=False)
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await tails_shown(app, pilot, path)
+        await until(pilot, lambda: "shown alone" in screen_text(app))
+        assert pane.tails is not None and pane.tails.names == ["s.csv"]
+        assert not pane.desk.lacking
+        assert pane.tails.families == ["all"]
+        await type_keys(app, "enter")
+        await until(pilot, lambda: "1 response" in screen_text(app))
+        assert "reference:" not in screen_text(app)
+
+
 HOSTILE = {
     "ties": [{"score": i % 2} for i in range(2000)],
     "one distinct score": [{"score": 2.5}] * 2000,
@@ -328,45 +175,3 @@ async def test_read_only_refuses_to_score(
         await type_keys(app, "e")
         assert "--read-only: nothing is measured" in screen_text(app)
         assert not (tmp_path / "cache").exists() or not list((tmp_path / "cache").rglob("*.jsonl"))
-
-
-# -- drawing ---------------------------------------------------------------------------------
-
-
-def test_every_bin_that_is_not_empty_shows() -> None:
-    counts = [2000, 0, 1, 0, 0, 1]
-    for log in (False, True):
-        for slot in (GROUND, 0):
-            grid = draw([Bars(slot, counts)], range(7), Options(29, 10, log)).grid
-            lowest = "".join(cell for cell, _ in grid[-3][5:])
-            cells = [lowest[at * 4 : at * 4 + 4].strip() for at in range(6)]
-            assert [bool(cell) for cell in cells] == [bool(count) for count in counts]
-
-
-def test_a_log_axis_has_true_counts() -> None:
-    lines = as_text(draw([Bars(0, [1, 10, 100, 1000])], [0, 1, 2, 3, 4], Options(30, 14, True)))
-    labels = [line.split("┤")[0].strip() for line in lines if "┤" in line]
-    assert labels == ["1000", "100", "10", "1"]
-
-
-def test_a_linear_axis_ends_at_the_highest_count() -> None:
-    lines = as_text(draw([Bars(0, [3, 857])], [0, 1, 2], Options(30, 14)))
-    assert lines[0].startswith("857┤")
-
-
-@pytest.mark.parametrize("room", [1, 7, 36, 45, 72, 155])
-def test_columns_hold_every_bin_once(room: int) -> None:
-    counts = list(range(72))
-    layout = arranged(len(counts), room)
-    assert sum(merged(counts, layout.bins)) == sum(counts)
-    columns = math.ceil(72 / layout.bins)
-    assert columns * layout.cells <= room or room < 2
-    spans = {layout.span(at, 72) for at in range(72)}
-    assert sorted(at for span in spans for at in span) == list(range(72))
-
-
-def test_a_run_is_told_from_the_reference_without_colour() -> None:
-    bars = [Bars(GROUND, [5, 0]), Bars(0, [0, 5]), Bars(1, [0, 3])]
-    for ascii, marks in ((False, "█●▲"), (True, "%*o")):
-        text = "".join(as_text(draw(bars, [0, 1, 2], Options(20, 12, ascii=ascii))))
-        assert all(mark in text for mark in marks)
