@@ -1,27 +1,22 @@
 """A disk that is full to its last byte: what is refused says so, what was kept is kept."""
 
-import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from full_disk import BALLAST, changed, contents, fill, free, small_disk
+from full_disk import changed, contents, fill, free, small_disk
 from operating import CONSOLE, open_dashboard, place_of
 from terminal import Terminal
 from toy_lab import ROOT, Lab, eventually
 
 from rlhf.runlog import dumps
-from sessions import launch as launching
 from sessions import meta, queue
 from sessions.identity import alive
 from sessions.paths import Workspace, shipped_task
-from sessions.plan import Request, make_plans
-from sessions.resume import resume
 from sessions.supervise import supervisor
 from tui.performing import perform
 from tui.pollers import write_text
@@ -33,7 +28,6 @@ ONE_DISK = (
 )
 SAVE = "\x13"
 BEGUN = ("starting", "stalled")  # it logs nothing: after a minute it reads stalled
-STEPS = 14
 PAGE = 4096  # a file takes whole ones, so the last page of one may have room on a full disk
 
 
@@ -153,39 +147,6 @@ def test_nothing_is_half_written_where_the_dashboard_writes(full: Full) -> None:
     with pytest.raises(OSError, match="No space"):
         write_text(path, "x" * PAGE)
     assert not path.exists()
-
-
-@pytest.mark.parametrize("how", ["others take all of it", "its own checkpoints fill it"])
-def test_a_training_whose_disk_fills_up_fails_with_that_reason_and_goes_on(
-    lab: Lab, tmp_path: Path, how: str
-) -> None:
-    by_itself = how.startswith("its own")
-    with small_disk(tmp_path / "disk", 16 << 10) as disk:
-        lab.workspace = Workspace(disk / "workspace")
-        if by_itself:  # of 12 MB of checkpoints, 5 have room
-            (disk / BALLAST).write_bytes(b"\0" * (11 << 20))
-        (run,) = _train(lab)
-        if not by_itself:
-            lab.until(run, "running", seconds=60)
-            fill(disk)
-            lab.until(run, "lost", "failed")  # what it frees itself may have room for its receipt
-            time.sleep(1)  # the supervisor sees it end while nothing can be written
-        else:
-            lab.until(run, "failed", seconds=60)
-        free(disk)  # only now can what was seen of its end be kept
-        eventually(lambda: "No space left on device" in (lab.state(run).reason or ""))
-        resume(lab.workspace, lab.folder(run))
-        lab.until(run, "finished", seconds=60)
-        rows = (lab.folder(run) / "log.jsonl").read_text().splitlines()
-        assert [json.loads(row)["step"] for row in rows] == list(range(1, STEPS + 1))
-
-
-def _train(lab: Lab) -> list[str]:
-    """A run of the real trainer."""
-    axes = {"steps": STEPS, "log_every": 1, "save_every": 1, "batch_prompts": 4}
-    axes["samples_per_prompt"] = 2
-    plans = make_plans(Request({k: [v] for k, v in axes.items()}, {}, "real"), shipped_task())
-    return launching.launch(lab.workspace, shipped_task(), plans, validate=False)
 
 
 def test_a_dashboard_over_a_full_disk_says_what_it_cannot_do_and_goes_on(
