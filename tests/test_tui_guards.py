@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 from operating import place_of
 from piloting import SIZES, app_over, jobs_shown, ready, screen_text, tails_shown, type_keys, until
 from synthetic import Console
-from textual.app import App, ComposeResult
 from textual.widgets import Input
 from toy_lab import ROOT, Lab
 
 from rlhf.runlog import write_json
 from sessions import queue
 from sessions.grades import Watch, read_grade
-from sessions.log_pages import Line
 from sessions.paths import Workspace
 from sessions.progress import Progress
 from tui.app import ConsoleApp
@@ -32,7 +30,6 @@ from tui.performing import Outcome
 from tui.render import ascii_only, figure, width
 from tui.screens.decide import DecideScreen
 from tui.widgets.histogram import Histogram
-from tui.widgets.log_view import LogView
 
 EVIL = "\x1b[2J\x1b]0;owned\x07[/b]\u202e\x9b1m"
 
@@ -188,23 +185,6 @@ async def test_a_submissions_name_is_shown_as_it_is_and_asked_about(
         await type_keys(app, "end", "X")
         if "[" in name and "\x1b" not in name:
             await until(pilot, lambda: name in screen_text(app))
-
-
-# -- logs --------------------------------------------------------------------------------------
-
-
-async def test_lines_that_come_before_there_is_room_for_them_are_shown() -> None:
-    """As of a log that has ended: no other page comes."""
-    view = LogView()
-    view.show([Line(0, "first"), Line(6, "second")], {}, range(0), "")
-
-    class OneLog(App[None]):
-        def compose(self) -> ComposeResult:
-            yield view
-
-    app = OneLog()
-    async with app.run_test(size=(40, 10)) as pilot:
-        await until(pilot, lambda: "second" in screen_text(app))
 
 
 # -- tails, decide -----------------------------------------------------------------------------

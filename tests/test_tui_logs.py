@@ -7,11 +7,14 @@ import time
 import pytest
 from piloting import SIZES, app_over, ready, screen_text, type_keys, until
 from synthetic import Console, write_run
+from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
+from sessions.log_pages import Line
 from sessions.log_text import row_text
 from tui.app import ConsoleApp
 from tui.screens.log_taking import MOST_COPIED
+from tui.widgets.log_view import LogView
 
 HOSTILE = {
     "binary garbage": bytes(range(256)) * 500,
@@ -139,3 +142,17 @@ async def test_a_run_that_wrote_nothing_says_so_once(console: Console) -> None:
         await pilot.press("4")
         await until(pilot, lambda: "nor metrics: o chooses another" in screen_text(app))
         assert "nothing written yet" not in screen_text(app)
+
+
+async def test_lines_that_come_before_there_is_room_for_them_are_shown() -> None:
+    """As of a log that has ended: no other page comes."""
+    view = LogView()
+    view.show([Line(0, "first"), Line(6, "second")], {}, range(0), "")
+
+    class OneLog(App[None]):
+        def compose(self) -> ComposeResult:
+            yield view
+
+    app = OneLog()
+    async with app.run_test(size=(40, 10)) as pilot:
+        await until(pilot, lambda: "second" in screen_text(app))
