@@ -1,0 +1,61 @@
+"""The command line itself: usage, a broken task, a closed pipe, and no torch."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from synthetic import Console
+
+BROKEN: dict[str, Callable[[Path], object]] = {
+    "missing task folder": shutil.rmtree,
+    "no policy": lambda task: (task / "policy" / "policy.safetensors").unlink(),
+    "empty reward model": lambda task: (task / "reward_model" / "rm.safetensors").write_text(""),
+    "no prompts": lambda task: (task / "data" / "prompts_train.jsonl").unlink(),
+    "a file in its place": lambda task: (shutil.rmtree(task), task.write_text("x")),
+}
+
+
+@pytest.mark.parametrize("spoil", BROKEN.values(), ids=BROKEN)
+def test_a_broken_task_is_one_line_and_exit_3(
+    console: Console, spoil: Callable[[Path], object]
+) -> None:
+    spoil(console.task)
+    text, as_json = console.run("runs"), console.run("runs", "--json")
+    assert (text.returncode, text.stdout, text.stderr.count("\n")) == (3, "", 1)
+    assert str(console.task) in text.stderr and "--task" in text.stderr
+    error = json.loads(as_json.stdout)["error"]
+    assert as_json.returncode == 3 and error.keys() == {"kind", "message", "path", "fix"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["runs", "--nope"], ["nope"], ["runs", "--limit", "x"], ["runs", "--filter", "dume.kl>1"]],
+)
+def test_usage_errors_are_exit_2_and_one_document(console: Console, words: list[str]) -> None:
+    text, as_json = console.run(*words), console.run(*words, "--json")
+    assert (text.returncode, text.stdout, text.stderr.count("\n")) == (2, "", 1)
+    assert as_json.returncode == 2 and json.loads(as_json.stdout)["error"]["kind"] == "usage"
+
+
+def test_a_closed_pipe_is_no_error(console: Console) -> None:
+    console.run("runs")
+    command = console.start("runs", "--json")
+    assert command.stdout is not None and command.stderr is not None
+    command.stdout.close()
+    assert command.stderr.read() == "" and command.wait(20) == 0
+    command.stderr.close()
+
+
+@pytest.mark.parametrize("words", [["--help"], ["runs"]], ids=["help", "runs"])
+def test_torch_stays_unloaded(console: Console, words: list[str]) -> None:
+    console.run("runs")
+    program = console.command(*words)[2].replace(
+        "main()", "\ntry: main()\nexcept SystemExit: print(sorted(sys.modules), file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", program, "--task", str(console.task), *words]
+    console.command = lambda *_: command  # type: ignore[method-assign]
+    loaded = console.run().stderr
+    assert "'click'" in loaded and "'torch'" not in loaded and "'textual'" not in loaded
