@@ -13,6 +13,7 @@ from rlhf.runlog import parse_lines
 from .errors import UsageError, writing
 from .paths import Workspace
 from .record import now, operator
+from .runfiles import open_plain
 
 LONGEST_TAG = 64
 VERDICTS = ("ship", "hold")
@@ -80,7 +81,7 @@ def append(workspace: Workspace, identifier: str, kind: str, **fields: Any) -> d
 def read(workspace: Workspace, identifier: str) -> Meta:
     """What was said about a run; rows that cannot be read are left out."""
     try:
-        with open(path_of(workspace, identifier), "rb") as file:
+        with open_plain(path_of(workspace, identifier)) as file:
             return Meta(parse_lines(file).rows)
     except OSError:
         return Meta()
