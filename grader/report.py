@@ -62,7 +62,8 @@ def document(grade: Grade) -> dict[str, Any]:
 
 def error_document(kind: str, message: str, path: str | None, fix: str | None) -> dict[str, Any]:
     """A failure, as one document."""
-    error = {"kind": kind, "message": one_line(message, 500), "path": path, "fix": fix}
+    where = path and path.encode(errors="replace").decode()
+    error = {"kind": kind, "message": one_line(message, 500), "path": where, "fix": fix}
     return {"format": 1, "error": error}
 
 

@@ -170,6 +170,23 @@ def test_notes_tags_and_their_place_in_runs(console: Console) -> None:
     assert listed["tags"] == ["b"]
 
 
+def test_what_is_no_utf8_is_a_question_mark_in_every_document(console: Console) -> None:
+    (run,) = console.lab.launch("r", steps=1)
+    console.lab.until(run, "finished")
+    folder = console.lab.folder(run)
+    other = folder.rename(folder.with_name("na\udcffme"))
+    console.lab.workspace.meta.mkdir(exist_ok=True)
+    for words in (
+        ("note", other.name, "no\udcffte"), ("tag", other.name, "t\udcffg"), ("show", other.name),
+        ("compare", other.name, "reference"), ("runs", "--evaluate", "0"), ("logs", other.name),
+        ("decide", other.name, "hold", "--reason", "why\udcff"), ("wait", other.name),
+    ):  # fmt: skip
+        done = console.run(*words, "--json")
+        assert done.returncode == 0 and "?" in done.stdout and "\\ud" not in done.stdout, done
+    done = console.run("add", "/no/\udcff", "--json")
+    assert json.loads(done.stdout)["error"]["path"] == "/no/?"
+
+
 def test_jobs_pause_move_go(console: Console) -> None:
     console.json("jobs", "pause")
     runs = console.run("launch", *FAST, "--seeds", "0-2", "--name", "q").stdout.split()

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rlhf.runlog import dumps
 from sessions import progress
 from sessions.afterwards import VERDICT
 from sessions.catalogue import Listing
@@ -123,7 +122,7 @@ def report(states: Mapping[str, State], as_json: bool) -> int:
     """Say how runs stand; 0 if all finished, else 1."""
     rows = [{"id": name, **state._asdict()} for name, state in states.items()]
     if as_json:
-        print(dumps({"format": 1, "runs": rows}))
+        emit(True, {"runs": rows}, ())
     else:
         for name, state in states.items():
             narrate(f"{name}: {state.state}" + (f", {state.reason}" if state.reason else ""))
