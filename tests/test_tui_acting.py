@@ -69,6 +69,9 @@ def test_dry_run_starts_nothing(console: Console) -> None:
 BAD: dict[str, tuple[tuple[str, ...], int, str]] = {
     "an unknown setting": (("launch", "--set", "kl_coeff=1"), 2, "kl_coef"),
     "a word for a number": (("launch", "--kl", "low"), 2, "--kl"),
+    "a number for a path": (("launch", "--set", "policy_init=5"), 2, "policy_init must be a path"),
+    "a list for a path": (("launch", "--set", 'policy_init=["x"]'), 2, "must be a path"),
+    "a value too deep": (("launch", "--set", "kl_coef=" + "[" * 9999), 2, "must be a number"),
     "a negative number": (("launch", "--kl", "-1"), 2, "kl_coef"),
     "an unknown family": (("launch", "--families", "anvill"), 2, "anvil"),
     "a weight that is none": (("launch", "--weights", "dune=x"), 2, "dune=x"),

@@ -81,7 +81,7 @@ def _request(
 ) -> Request:
     axes = axes_of(options)
     init = axes.get("policy_init", [None])[0]
-    if init is not None and not Path(init).exists() and not init.startswith("/task"):
+    if isinstance(init, str) and not Path(init).exists() and not init.startswith("/task"):
         try:
             axes["policy_init"] = [str(find(place, init, listing).folder)]
         except CommandError as error:  # so that it is told, and marked in the form, what is wrong
