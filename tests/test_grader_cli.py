@@ -216,6 +216,26 @@ def test_ctrl_c_ends_every_child(
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
 
 
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=["text", "json"])
+def test_ctrl_c_while_torch_is_imported_is_told_without_torch(words: tuple[str, ...]) -> None:
+    interrupted = (
+        "import builtins, sys\nfrom grader.cli import main\nreal = builtins.__import__\n"
+        "def torn(name, *rest):\n    if name.split('.')[0] == 'torch': raise KeyboardInterrupt\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = torn\nsys.exit(main(sys.argv[1:]))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", interrupted, "grade", "/nowhere", *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == Exit.INTERRUPTED, ended.stderr
+    if words:
+        assert json.loads(ended.stdout)["error"]["kind"] == "interrupted"
+    assert "Traceback" not in ended.stderr
+
+
 def _below(parent: int) -> list[int]:
     """Every process below `parent`."""
     parents = {}
