@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from .errors import Exit, GraderError
+from .errors import Exit, GraderError, error_document
 from .printable import one_line
 
 
@@ -123,8 +123,6 @@ def solve_command(**options: Any) -> int:
 
 
 def _fail(as_json: bool, kind: str, message: str, path: str | None, fix: str | None) -> None:
-    from .report import error_document
-
     if as_json:
         print(json.dumps(error_document(kind, message, path, fix)))
     else:

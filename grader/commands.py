@@ -15,9 +15,9 @@ from . import arena as arenas
 from . import keep
 from .arena import Arena
 from .cli import narrate
-from .errors import Exit, GraderError, TruthError
+from .errors import Exit, GraderError, TruthError, error_document
 from .grade import PARTS, Options, grade, wanted_parts
-from .report import console, document, error_document, table
+from .report import console, document, table
 
 _DIAGNOSIS = ("G1", "G2", "G3")
 

@@ -9,6 +9,9 @@ Every message is one line that names the thing at fault; `fix` says what to do a
 """
 
 from enum import IntEnum
+from typing import Any
+
+from .printable import one_line
 
 
 class Exit(IntEnum):
@@ -54,3 +57,10 @@ class IsolationError(GraderError):
 
     kind = "isolation"
     exit = Exit.CANNOT_RUN
+
+
+def error_document(kind: str, message: str, path: str | None, fix: str | None) -> dict[str, Any]:
+    """A failure, as one document."""
+    where = path and path.encode(errors="replace").decode()
+    error = {"kind": kind, "message": one_line(message, 500), "path": where, "fix": fix}
+    return {"format": 1, "error": error}

@@ -62,12 +62,6 @@ def document(grade: "Grade") -> dict[str, Any]:
     }
 
 
-def error_document(kind: str, message: str, path: str | None, fix: str | None) -> dict[str, Any]:
-    """A failure, as one document."""
-    error = {"kind": kind, "message": one_line(message, 500), "path": path, "fix": fix}
-    return {"format": 1, "error": error}
-
-
 def number(value: float | None, digits: int = 3) -> str:
     """A score as shown: a dash where there is none."""
     return "-" if value is None else f"{value:.{digits}f}"

@@ -169,5 +169,5 @@ def parse_override(text: str) -> tuple[str, Any]:
         raise ConfigError(f"override {text!r:.60} must be key=value")
     try:
         return key, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return key, value

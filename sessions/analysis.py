@@ -32,5 +32,5 @@ def analyse(
             if error.code is None:
                 raise
             kind = InputError if error.code == INVALID else SessionError
-            raise kind(str(error).removeprefix("error: ")) from error
+            raise kind(str(error)) from error
         return read_object(out, []) or {}

@@ -110,7 +110,7 @@ def decide(
     """
     if decision not in VERDICTS:
         raise UsageError(f"a decision is {' or '.join(VERDICTS)}, found {decision!r:.40}")
-    if not reason.strip():
+    if not meta.says_something(reason):
         raise UsageError("a decision needs a reason", fix="--reason TEXT")
     if len(reason) > LONGEST_REASON:
         raise UsageError(f"a reason has at most {LONGEST_REASON} characters, found {len(reason)}")

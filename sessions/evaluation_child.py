@@ -85,7 +85,7 @@ def run_child(
             if step:
                 progress(*step)
             elif line.strip():
-                words = line.strip()
+                words = line.strip().removeprefix("error: ")
         code = child.wait()
     if cancel is not None and cancel.is_set():
         raise EvaluationError("the evaluation was cancelled")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError
+from .runfiles import open_plain
 
 WEIGHTS = {"policy_init": "policy.safetensors", "policy_ref": "policy.safetensors"}
 WEIGHTS["reward_model"] = "rm.safetensors"
@@ -50,7 +51,7 @@ def hash_file(path: Path) -> str:
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: it is no file", str(path))
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         reason = error.strerror or "cannot be read"
@@ -61,13 +62,16 @@ def changed_inputs(hashes: Mapping[str, Any]) -> list[str]:
     """What is wrong with recorded inputs now, one line each; nothing if all are as they were."""
     found = []
     for key, was in hashes.items():
+        if not isinstance(was, Mapping) or not isinstance(was.get("path"), str):
+            found.append(f"{key}: what it was is not on record")
+            continue
         paths = input_files({key: was["path"]}).get(key, [])
         try:
             now = hash_files(paths)
         except InputError as error:
             found.append(f"{key}: {error}")
             continue
-        if now != was["sha256"]:
+        if now != was.get("sha256"):
             found.append(f"{key}: {was['path']} has changed")
     return found
 

@@ -1,18 +1,18 @@
 """What people say about runs: notes, tags, decisions. One append-only file a run, in W/meta."""
 
 import errno
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlhf.runlog import parse_lines
+from rlhf.runlog import dumps, parse_lines
 
 from .errors import UsageError, writing
 from .paths import Workspace
 from .record import now, operator
+from .runfiles import open_plain
 
 LONGEST_TAG = 64
 VERDICTS = ("ship", "hold")
@@ -66,7 +66,7 @@ def append(workspace: Workspace, identifier: str, kind: str, **fields: Any) -> d
             # a row that a crash cut short must not swallow this one
             size = os.fstat(handle).st_size
             torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-            data = b"\n" * torn + json.dumps(row).encode() + b"\n"
+            data = b"\n" * torn + dumps(row).encode() + b"\n"
             written = os.write(handle, data)
             if written < len(data):  # a disk that fills up takes what fits, and says nothing
                 os.ftruncate(handle, os.lseek(handle, 0, os.SEEK_CUR) - written)
@@ -80,7 +80,7 @@ def append(workspace: Workspace, identifier: str, kind: str, **fields: Any) -> d
 def read(workspace: Workspace, identifier: str) -> Meta:
     """What was said about a run; rows that cannot be read are left out."""
     try:
-        with open(path_of(workspace, identifier), "rb") as file:
+        with open_plain(path_of(workspace, identifier)) as file:
             return Meta(parse_lines(file).rows)
     except OSError:
         return Meta()
@@ -126,9 +126,14 @@ class Standing:
             return
 
 
+def says_something(text: str) -> bool:
+    """Whether there is anything in it to see: not only spaces, controls, characters of no width."""
+    return any(character.isprintable() and not character.isspace() for character in text)
+
+
 def note(workspace: Workspace, identifier: str, text: str) -> None:
     """Add a note. Raises UsageError if it is empty."""
-    if not text.strip():
+    if not says_something(text):
         raise UsageError("a note needs some text")
     append(workspace, identifier, "note", text=text)
 
@@ -138,7 +143,7 @@ def tag(
 ) -> list[str]:
     """Add and remove tags; the tags that then stand. Raises UsageError for one without text."""
     for name in add:
-        if not name.strip() or len(name) > LONGEST_TAG:
+        if not says_something(name) or len(name) > LONGEST_TAG:
             raise UsageError(f"a tag has 1 to {LONGEST_TAG} characters, found {name!r:.80}")
     append(workspace, identifier, "tag", add=list(add), remove=list(remove))
     return read(workspace, identifier).tags

@@ -18,9 +18,19 @@ from rlhf.runlog import write_json
 from .errors import InputError, writing
 from .identity import host
 from .paths import RUN_RECORD
+from .runfiles import open_plain
 
 LOCK = ".lock"
 MAX_BYTES = 1 << 20  # a record larger than this is not one of ours
+
+# what keys of a record hold; anything else in them, in a record that others wrote, is dropped
+KINDS: dict[str, Any] = {
+    **dict.fromkeys(("name", "kind"), str),
+    **dict.fromkeys(("command", "attempts"), list),
+    **dict.fromkeys(("exit", "stop", "cancelled", "config", "inputs", "replay_of"), dict | None),
+    "env": dict,
+    "attempt": int,
+}
 
 Record = dict[str, Any]
 
@@ -65,13 +75,13 @@ def fresh_attempt(number: int) -> Record:
 
 
 def load(folder: Path) -> Record | None:
-    """The record in `folder`, whole even if keys are missing; None if there is none.
+    """The record in `folder`, whole even if keys are missing; None if no launcher of ours wrote it.
 
     Raises InputError if it is damaged.
     """
     path = folder / RUN_RECORD
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             value = json.loads(file.read(MAX_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -81,7 +91,10 @@ def load(folder: Path) -> Record | None:
         raise InputError(f"{path} is not valid JSON", str(path)) from error
     if not isinstance(value, dict):
         raise InputError(f"{path} is not a JSON object", str(path))
-    return {**new_record("run", folder.name, []), "created": None, **value}
+    if "process" not in value:
+        return None
+    sound = {key: kept for key, kept in value.items() if isinstance(kept, KINDS.get(key, object))}
+    return {**new_record("run", folder.name, []), "created": None, **sound}
 
 
 @contextmanager

@@ -48,12 +48,11 @@ def _sweep(folder: Path, record: Record) -> None:
 
 def _next_attempt(folder: Path, record: Record) -> None:
     state = state_of(folder, record)
-    never_began = record["process"] is None
-    if never_began and not record["cancelled"]:
+    if state.state == "queued":
         return  # its place in the line was lost; it has one again
     if state.state not in RESUMABLE:
         raise UsageError(f"{folder.name} is {state.state}: only a run that ended early can go on")
-    if never_began:
+    if record["cancelled"]:
         record["cancelled"] = None
         return
     record["attempts"].append({key: record[key] for key in _KEPT})

@@ -1,8 +1,11 @@
 """Reading one file of a run's folder: an object, the last rows of a log, a number, a time."""
 
+import errno
 import json
 import math
+import stat
 from datetime import UTC, datetime
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,13 @@ def number(value: Any) -> float | int | None:
         return value if math.isfinite(value) else None
     except OverflowError:
         return None
+
+
+def open_plain(path: Path) -> BufferedReader:
+    """`path` for reading. Raises OSError; a pipe is refused, for it would be waited for."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "is no regular file", str(path))
+    return open(path, "rb")
 
 
 def read_object(path: Path, problems: list[Problem]) -> dict[str, Any] | None:
@@ -61,9 +71,7 @@ def _short(error: BaseException) -> str:
 def last_rows(path: Path, count: int = RECENT_ROWS) -> list[dict[str, Any]]:
     """The last rows of a log, at most `count`, of its last 64 KiB; without a torn last line."""
     try:
-        if not path.is_file():  # a pipe would be waited for
-            return []
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             size = file.seek(0, 2)
             start = max(0, size - TAIL_BYTES)
             file.seek(start)

@@ -39,9 +39,9 @@ class Evidence:
 def derive(evidence: Evidence) -> State:
     """The first state that the evidence fits."""
     record = evidence.record
-    if record is None:
+    if record is None or "process" not in record:  # none that a launcher of ours wrote
         return _without_record(evidence)
-    if record.get("process") is None:
+    if record["process"] is None and not _begun_elsewhere(evidence, record):
         return _not_begun(evidence, record)
     if evidence.done is not None:
         return _receipt(evidence.done, record)
@@ -52,6 +52,12 @@ def derive(evidence: Evidence) -> State:
     if lives is None:
         return State("unknown", f"it was started on another host, {process.host}")
     return _living(evidence, record) if lives else _gone(record)
+
+
+def _begun_elsewhere(evidence: Evidence, record: JSON) -> bool:
+    """Whether a run that no attempt of ours has begun has ended all the same."""
+    first = record.get("attempt", 1) == 1  # else the receipt is that of the attempt before
+    return evidence.done is not None and first and not record.get("cancelled")
 
 
 def _without_record(evidence: Evidence) -> State:

@@ -9,6 +9,7 @@ from rlhf.runlog import DONE_NAME
 
 from . import queue
 from .errors import AnswerNo, SessionError, UsageError, no_room
+from .evidence import state_of
 from .identity import Process, alive, members, parse, signal_members, wait_gone
 from .paths import Workspace
 from .record import Record, load, now, operator, update
@@ -52,6 +53,8 @@ def _let_it_leave(folder: Path) -> None:
     if record is None:
         raise UsageError(f"{folder.name} was not started from here: it cannot be stopped")
     process = parse(record["process"])
+    if process is None and not record["cancelled"] and state_of(folder, record).state != "queued":
+        raise UsageError(f"{folder.name} does not run")
     if process is not None and (folder / DONE_NAME).exists():
         wait_gone(process, str(folder), RECEIPT_S)
 

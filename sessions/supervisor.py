@@ -114,6 +114,7 @@ class Supervisor:
         elif slot.child.poll() is None or not self._kept(slot, slot.child):
             return
         del self.slots[identifier]
+        self.waiting.discard(identifier)
 
     def _kept(self, slot: Slot, child: subprocess.Popen[bytes]) -> bool:
         """Keep how an attempt ended; False while the disk is too full for that."""

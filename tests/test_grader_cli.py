@@ -99,6 +99,7 @@ def test_invalid_is_a_document_and_exit_3(capsys: Any, arena: Arena, tmp_path: P
     ("arguments", "code", "kind"),
     [
         (("grade", "/nowhere", "--json"), Exit.INVALID, "submission"),
+        (("grade", "/no\udcffwhere", "--json"), Exit.INVALID, "submission"),
         (("grade", "--json"), Exit.USAGE, "usage"),
         (("grade", "/nowhere", "--json", "--fixture", "/nowhere"), Exit.INVALID, "truth"),
         (("nonsense", "--json"), Exit.USAGE, "usage"),
@@ -111,7 +112,7 @@ def test_a_failure_is_one_document_too(
     error = json.loads(out)["error"]
     assert (found_code, error["kind"]) == (code, kind)
     assert error.keys() == {"kind", "message", "path", "fix"}
-    assert "\n" not in error["message"]
+    assert "\n" not in error["message"] and "\\ud" not in out
 
 
 def test_several_folders_one_document(capsys: Any, arena: Arena, sound: Path) -> None:

@@ -46,6 +46,45 @@ def test_ctrl_c_ends_every_child(
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
 
 
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=["text", "json"])
+def test_ctrl_c_while_torch_is_imported_is_told_without_torch(words: tuple[str, ...]) -> None:
+    interrupted = (
+        "import builtins, sys\nfrom grader.cli import main\nreal = builtins.__import__\n"
+        "def torn(name, *rest):\n    if name.split('.')[0] == 'torch': raise KeyboardInterrupt\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = torn\nsys.exit(main(sys.argv[1:]))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", interrupted, "grade", "/nowhere", *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == Exit.INTERRUPTED, ended.stderr
+    if words:
+        assert json.loads(ended.stdout)["error"]["kind"] == "interrupted"
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(("sent", "code"), [("KILL", 4), ("SEGV", 4), ("INT", 130), ("TERM", 143)])
+def test_a_grader_that_a_signal_ends_has_an_exit_code_too(
+    tmp_path: Path, sent: str, code: int
+) -> None:
+    grader = tmp_path / "python"
+    grader.write_text(f"#!/bin/sh\nkill -{sent} $$\n")
+    grader.chmod(0o755)
+    console = "import sys\nfrom tui.cli import main\nsys.executable = sys.argv.pop(1)\nmain()\n"
+    ended = subprocess.run(
+        [sys.executable, "-c", console, str(grader), "grade", "x", "--json"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "RLHF_TUI_WORKSPACE": str(tmp_path / "w")},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == code, ended.stderr
+    if code == Exit.CANNOT_RUN:
+        assert f"SIG{sent}" in json.loads(ended.stdout)["error"]["message"]
+
+
 def _below(parent: int) -> list[int]:
     """Every process below `parent`."""
     parents = {}

@@ -80,6 +80,7 @@ def test_settings_that_are_no_object() -> None:
         ("reward_wrapper=w.py", ("reward_wrapper", "w.py")),
         ("reward_wrapper=a=b.py", ("reward_wrapper", "a=b.py")),
         ("policy_init=null", ("policy_init", None)),
+        ("kl_coef=" + "[" * 9999, ("kl_coef", "[" * 9999)),
     ],
 )
 def test_override(text: str, expected: tuple[str, object]) -> None:

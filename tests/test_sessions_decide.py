@@ -133,10 +133,21 @@ def test_read_only_refuses_to_decide_but_shows_the_evidence(console: Console) ->
     assert console.run("--read-only", "decide", "kl05").returncode == 0
 
 
-@pytest.mark.parametrize("reason", ["", "   ", "x" * 4001], ids=["empty", "blank", "endless"])
+NOTHING = {"empty": "", "blank": "   ", "of no width": "\u200b \ufeff", "controls": "\x1b\x07"}
+
+
+@pytest.mark.parametrize("reason", [*NOTHING.values(), "x" * 4001], ids=[*NOTHING, "endless"])
 def test_a_reason_is_required(tmp_path: Path, reason: str) -> None:
     with pytest.raises(UsageError):
         decide(Workspace(tmp_path), "a", "ship", reason, FOUND)
+
+
+@pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
+def test_a_note_and_a_tag_say_something(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError):
+        meta.note(Workspace(tmp_path), "a", text)
+    with pytest.raises(UsageError):
+        meta.tag(Workspace(tmp_path), "a", [text])
 
 
 def test_figures_other_than_those_looked_at_are_not_decided_on(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,7 @@ WRAPPERS = {
     "infinite": "def transform(a, b, c): return [float('inf')] * len(c)",
     "cannot be loaded": "import nowhere_at_all\ndef transform(a, b, c): return c",
     "syntax error": "def transform(",
+    "ends the process": "import os\ndef transform(a, b, c): os._exit(0)",
 }
 
 
@@ -163,6 +165,27 @@ def test_wrapper_check_refuses_what_cannot_be_used(
     with pytest.raises(InputError, match=r"w\.py") as caught:
         check_wrapper(shipped_task, wrapper, n=2)
     assert caught.value.exit_code == 3 and not issubclass(InputError, RlhfError)
+
+
+WAYWARD = {
+    "leaves a process behind": "if os.fork() == 0: time.sleep(600)",
+    "closes what it may print to": "os.closerange(1, 3)",
+    "prints what is no text": "os.write(1, b'\\xff'), os.write(2, b'\\xff\\n')",
+    "prints when it ends": "atexit.register(print, '\\n{\\n')",
+}
+
+
+@pytest.mark.parametrize("case", WAYWARD)
+def test_wrapper_check_waits_for_the_wrapper_and_nothing_else(
+    case: str, shipped_task: Path, tmp_path: Path
+) -> None:
+    wrapper = tmp_path / "w.py"
+    wrapper.write_text(
+        f"import atexit, os, time\ndef transform(a, b, c):\n    {WAYWARD[case]}\n    return c\n"
+    )
+    assert check_wrapper(shipped_task, wrapper, n=2)["overall"]["n"] == 12
+    running = subprocess.run(["ps", "-A", "-o", "command="], capture_output=True, text=True)
+    assert str(wrapper) not in running.stdout
 
 
 def test_a_pipe_in_the_place_of_a_wrapper_keeps_nobody_waiting(

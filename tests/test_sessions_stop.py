@@ -16,7 +16,7 @@ from sessions.launch import launch_job
 from sessions.resume import resume
 from sessions.runfiles import read_object
 from sessions.stop import stop
-from sessions.supervise import ensure_supervisor
+from sessions.supervise import ensure_supervisor, supervisor
 from sessions.supervisor import Supervisor
 
 
@@ -123,6 +123,25 @@ def test_a_hung_up_terminal_does_not_reach_the_run(lab: Lab) -> None:
     process = lab.process(run)
     assert os.getsid(process.pid) == process.pid != os.getsid(0)
     lab.until(run, "finished")
+
+
+def test_what_waited_and_is_stopped_leaves_a_line_that_is_paused(lab: Lab) -> None:
+    queue.pause(lab.workspace, True)
+    (run,) = lab.launch("r", steps=200)
+    eventually(lambda: supervisor(lab.workspace) is None)
+    boss = Supervisor(lab.workspace)
+    boss.tick()
+    queue.pause(lab.workspace, False)
+    boss.tick()
+    lab.until(run, "running")
+    queue.pause(lab.workspace, True)
+    stop(lab.workspace, lab.folder(run))
+
+    def dropped() -> bool:
+        boss.tick()
+        return not queue.entries(lab.workspace)
+
+    eventually(dropped)
 
 
 def test_a_supervisor_that_saw_the_end_does_not_drop_a_run_resumed_meanwhile(lab: Lab) -> None:

@@ -69,6 +69,9 @@ def test_dry_run_starts_nothing(console: Console) -> None:
 BAD: dict[str, tuple[tuple[str, ...], int, str]] = {
     "an unknown setting": (("launch", "--set", "kl_coeff=1"), 2, "kl_coef"),
     "a word for a number": (("launch", "--kl", "low"), 2, "--kl"),
+    "a number for a path": (("launch", "--set", "policy_init=5"), 2, "policy_init must be a path"),
+    "a list for a path": (("launch", "--set", 'policy_init=["x"]'), 2, "must be a path"),
+    "a value too deep": (("launch", "--set", "kl_coef=" + "[" * 9999), 2, "must be a number"),
     "a negative number": (("launch", "--kl", "-1"), 2, "kl_coef"),
     "an unknown family": (("launch", "--families", "anvill"), 2, "anvil"),
     "a weight that is none": (("launch", "--weights", "dune=x"), 2, "dune=x"),
@@ -168,6 +171,23 @@ def test_notes_tags_and_their_place_in_runs(console: Console) -> None:
     assert console.json("tag", "reference", "a", "--remove")["tags"] == ["b"]
     (listed,) = console.json("runs", "--evaluate", "0", "--filter", "id=reference")["runs"]
     assert listed["tags"] == ["b"]
+
+
+def test_what_is_no_utf8_is_a_question_mark_in_every_document(console: Console) -> None:
+    (run,) = console.lab.launch("r", steps=1)
+    console.lab.until(run, "finished")
+    folder = console.lab.folder(run)
+    other = folder.rename(folder.with_name("na\udcffme"))
+    console.lab.workspace.meta.mkdir(exist_ok=True)
+    for words in (
+        ("note", other.name, "no\udcffte"), ("tag", other.name, "t\udcffg"), ("show", other.name),
+        ("compare", other.name, "reference"), ("runs", "--evaluate", "0"), ("logs", other.name),
+        ("decide", other.name, "hold", "--reason", "why\udcff"), ("wait", other.name),
+    ):  # fmt: skip
+        done = console.run(*words, "--json")
+        assert done.returncode == 0 and "?" in done.stdout and "\\ud" not in done.stdout, done
+    done = console.run("add", "/no/\udcff", "--json")
+    assert json.loads(done.stdout)["error"]["path"] == "/no/?"
 
 
 def test_jobs_pause_move_go(console: Console) -> None:

@@ -149,6 +149,7 @@ def test_one_family_alone_keeps_the_axis_of_all(scored: Console) -> None:
 def test_a_failing_sampler_is_told(scored: Console) -> None:
     done = scored.run("tails", RUN, SCORES_MODE="fail")
     assert done.returncode == 4 and "expected 64, found 32" in done.stderr
+    assert "error:" not in done.stderr
 
 
 def test_read_only_measures_nothing_but_shows_what_is_there(scored: Console) -> None:

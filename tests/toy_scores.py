@@ -23,7 +23,7 @@ mode = os.environ.get("SCORES_MODE", "")
 with open(os.environ["SCORES_CALLS"], "a") as calls:
     print(os.getpid(), a.policy, a.reward_model, file=calls)
 if mode == "fail":
-    sys.exit("weights of another shape: expected 64, found 32")
+    sys.exit("error: weights of another shape: expected 64, found 32")
 data = open(a.policy + "/policy.safetensors", "rb").read()
 rng = random.Random(hashlib.sha256(data).hexdigest())
 print("progress 1/2", file=sys.stderr, flush=True)

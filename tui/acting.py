@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from rlhf.runlog import dumps
 from sessions.errors import SessionError
 from sessions.ids import ID
 from sessions.paths import RUN_RECORD, Workspace
@@ -164,10 +163,10 @@ def confirm(question: str, yes: bool) -> None:
 
 def emit(as_json: bool, document: Mapping[str, Any], lines: Iterable[str]) -> None:
     """Print the document, or the lines, made safe to show."""
-    from .render import clean
+    from .render import clean, document_text
 
     if as_json:
-        print(dumps({"format": 1, **document}))
+        print(document_text({"format": 1, **document}))
         return
     for line in lines:
         print(clean(line))

@@ -2,12 +2,15 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rlhf.runlog import parse_lines
+from rlhf.vocab import FAMILIES
+
+from .render import clean, fit
 
 METRICS = {  # name: the log's key, unit, whether families have it
     "proxy": ("proxy_reward", "RM score", True),
@@ -16,6 +19,7 @@ METRICS = {  # name: the log's key, unit, whether families have it
     "entropy": ("entropy", "nats a token", False),
 }
 OVERALL = "overall"
+LONGEST_NAME = 24  # cells of a family's name
 CHUNK = 1 << 20  # bytes read in one go
 
 Values = dict[str, list[float | None]]  # None: not logged; NaN or inf: logged, not finite
@@ -32,6 +36,18 @@ class Curve:
     def series(self, metric: str, scope: str) -> list[float | None]:
         """The values of a metric, overall or of a family; all None if it was never logged."""
         return self.values.get(key_of(metric, scope)) or [None] * len(self.steps)
+
+
+def families(curves: Iterable[Curve]) -> list[str]:
+    """The families of the task, and those that only these curves have: others' runs have others."""
+    keys = {key for curve in curves for key in curve.values if "." in key}
+    logged = {key.rpartition(".")[0] for key in keys}
+    return [*FAMILIES, *sorted(name for name in logged - {*FAMILIES, OVERALL} if name.strip())]
+
+
+def titled(scope: str) -> str:
+    """A scope's name as it is shown: a family of others may be called anything."""
+    return fit(clean(scope), LONGEST_NAME)
 
 
 def key_of(metric: str, scope: str) -> str:

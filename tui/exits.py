@@ -1,6 +1,5 @@
 """How a command ends: exit codes, and errors as one line or one JSON document."""
 
-import json
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -48,13 +47,15 @@ class CommandError(Exception):
 
     def document(self) -> str:
         """The error as the one JSON document that a command with --json prints."""
+        from .render import document_text
+
         error: dict[str, Any] = {
             "kind": _KINDS[self.code],
             "message": self.message,
             "path": None if self.path is None else str(self.path),
             "fix": self.fix,
         }
-        return json.dumps({"format": 1, "error": error})
+        return document_text({"format": 1, "error": error})
 
 
 class Terminated(BaseException):

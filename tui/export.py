@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rlhf.runlog import dumps
-
 from .columns import COLUMNS
-from .render import clean
+from .render import clean, document_text
 from .state import Row
 from .table import to_csv
 
@@ -42,4 +40,4 @@ def flat(value: Any) -> Any:
 
 def json_of(rows: Sequence[Row], columns: Sequence[str]) -> str:
     """All facts of the rows' runs, whatever columns are shown."""
-    return dumps({"format": 1, "runs": [run for row in rows for run in row.runs]}) + "\n"
+    return document_text({"format": 1, "runs": [run for row in rows for run in row.runs]}) + "\n"

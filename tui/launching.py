@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rlhf.runlog import dumps
 from sessions import progress
 from sessions.afterwards import VERDICT
 from sessions.catalogue import Listing
@@ -73,7 +72,7 @@ def _request(
 ) -> Request:
     axes = axes_of(options)
     init = axes.get("policy_init", [None])[0]
-    if init is not None and not Path(init).exists() and not init.startswith("/task"):
+    if isinstance(init, str) and not Path(init).exists() and not init.startswith("/task"):
         try:
             axes["policy_init"] = [str(find(place, init, listing).folder)]
         except CommandError as error:  # so that it is told, and marked in the form, what is wrong
@@ -114,7 +113,7 @@ def report(states: Mapping[str, State], as_json: bool) -> int:
     """Say how runs stand; 0 if all finished, else 1."""
     rows = [{"id": name, **state._asdict()} for name, state in states.items()]
     if as_json:
-        print(dumps({"format": 1, "runs": rows}))
+        emit(True, {"runs": rows}, ())
     else:
         for name, state in states.items():
             narrate(f"{name}: {state.state}" + (f", {state.reason}" if state.reason else ""))

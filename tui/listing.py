@@ -1,6 +1,5 @@
 """What `runs` does: scan, measure what is missing, choose, and print in one of three forms."""
 
-import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ from .filter_pass import passing
 from .measuring import measure_missing
 from .order import ordered
 from .place import Place
-from .render import ascii_only, called, clean, figure, fit, mix, plain, with_error
+from .render import ascii_only, called, clean, document_text, figure, fit, mix, plain, with_error
 from .state import Row
 from .table import layout, to_csv
 
@@ -77,8 +76,7 @@ def collect(place: Place, query: Query) -> Chosen:
 def show(chosen: Chosen, form: str) -> None:
     """Print to stdout as `json`, `csv` or `text`; problems of a text go to stderr."""
     if form == "json":
-        # facts hold no number that is not finite; looking for one in thousands takes a second
-        print(json.dumps(document(chosen), allow_nan=False))
+        print(document_text(document(chosen)))
     elif form == "csv":
         columns = dict(_csv_columns())
         rows = [[flat(get(run)) for get in columns.values()] for run in chosen.runs]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlhf.runlog import LOG_NAME, dumps
+from rlhf.runlog import LOG_NAME
 from sessions.evidence import state_of
 from sessions.log_follow import Follower
 from sessions.log_pages import LineIndex, last_page, torn_line, whole_end
@@ -14,7 +14,7 @@ from sessions.log_text import ERRORS, row_text
 from sessions.paths import OUTPUT_LOG
 from sessions.states import LIVE
 
-from .acting import narrate
+from .acting import emit, narrate
 from .exits import CommandError, Exit
 
 POLL_S = 0.1
@@ -55,7 +55,7 @@ def show_log(folder: Path, query: LogQuery) -> None:
         lines = ((at, row_text(text)) for at, text in lines) if read else lines
     if query.as_json:
         rows = [{"offset": offset, "text": text} for offset, text in lines]
-        print(dumps({"format": 1, "run": folder.name, "path": str(path), "lines": rows}))
+        emit(True, {"run": folder.name, "path": str(path), "lines": rows}, ())
         return
     shown = False
     for _, text in lines:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sessions.task import REFERENCE
 
-from .curves import OVERALL, Curve
+from .curves import OVERALL, Curve, titled
 from .render import NONE, clean, exact, figure, fit
 from .state import State
 from .table import layout, to_csv
@@ -47,7 +47,7 @@ def read_out(
 def _title(metric: str, scope: str, several: bool) -> str:
     if scope == OVERALL:
         return metric
-    return f"{scope} {metric}" if several else scope
+    return f"{titled(scope)} {metric}" if several else titled(scope)
 
 
 def value_at(curve: Curve, metric: str, scope: str, at: float, brief: bool = False) -> str:

@@ -3,6 +3,7 @@
 Names, log lines and tokens are not ours: nothing of them reaches a terminal but through here.
 """
 
+import json
 import math
 import re
 import unicodedata
@@ -12,6 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
+
+from rlhf.runlog import dumps
 
 NONE = "-"  # an empty cell; the explain key says why it is empty
 _SEQUENCES = re.compile(
@@ -32,6 +35,15 @@ def clean(text: str) -> str:
         return text
     text = text.replace("\n", " ").replace("\t", " ").replace("\r", " ")
     return "".join(c for c in text if _is_safe(c))
+
+
+def document_text(value: Any, indent: int | None = None) -> str:
+    """`value` as JSON that every parser takes: a byte of a name that is no UTF-8 is a `?`."""
+    text = dumps(value, indent)
+    if "\\ud" not in text:
+        return text
+    whole = json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace")
+    return dumps(json.loads(whole), indent)
 
 
 def _is_safe(character: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .curves import OVERALL, Curve
+from .curves import OVERALL, Curve, titled
 from .plotting import Series
 from .render import NONE, clean, figure, fit, number_of, with_error
 from .table import layout, to_csv
@@ -135,7 +135,7 @@ def table_lines(
     """The evaluated points of one scope as lines; then the last `best` points of best-of-n."""
     if found.failure:
         return [f"not evaluated: {found.failure}"]
-    rows = [[f"evaluated, {scope}", "checkpoint", "KL", "root KL", "proxy", "n"]]
+    rows = [[f"evaluated, {titled(scope)}", "checkpoint", "KL", "root KL", "proxy", "n"]]
     for key, points in (found.points.get(scope) or {}).items():
         rows += [[fit(names.get(key, key), 30), *_cells(point)] for point in points]
     rows += [["reference", *_cells(point)] for point in (found.best.get(scope) or [])[-best:]]

@@ -8,7 +8,7 @@ from textual.geometry import Size
 
 from rlhf.vocab import FAMILIES
 
-from .curves import OVERALL, Curve
+from .curves import OVERALL, Curve, titled
 from .looks import curve_colour
 from .messages import FrontierFound
 from .plotting import Series, glyph
@@ -95,7 +95,7 @@ class RootKL:
             series.append(Series(slot, xs, ys, gaps=False))
             points = (found.points.get(scope) or {}).get(key) or []
             series.append(series_of(points, slot, line=False))
-        title = "proxy" if scope == OVERALL else f"{scope} proxy"
+        title = "proxy" if scope == OVERALL else f"{titled(scope)} proxy"
         return title, f"  RM score, by {TITLE}", [one for one in series if one.xs]
 
     def lines(self, shown: Sequence[str], scope: str, room: Size, look: str) -> list[Text]:

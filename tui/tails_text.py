@@ -5,12 +5,10 @@ from typing import Any
 
 from rich.text import Text
 
-from rlhf.runlog import dumps
-
 from .histograms import GROUND, Bars
 from .looks import curve_colour
 from .plotting import glyph
-from .render import clean, figure, number_of
+from .render import clean, document_text, figure, number_of
 from .table import layout, to_csv
 from .tails_view import QUANTILES, Tails, headline, not_finite
 from .tails_work import Rows
@@ -137,4 +135,4 @@ def _flat(values: Sequence[Any]) -> list[Any]:
 
 def json_text(tails: Tails) -> str:
     """The whole document, counts and edges included."""
-    return dumps(tails.document) + "\n"
+    return document_text(tails.document) + "\n"

@@ -22,7 +22,7 @@ from ..evaluate import Models, load_models
 from ..kernels import prepare_process
 from ..model import sample
 from ..reward_model import score
-from ..runlog import dumps
+from ..runlog import dumps, write_json
 from ..wrapper import WrapFn, load_wrapper, wrap
 
 SAME = 1e-6  # a reward that moved by no more has not been changed
@@ -109,9 +109,13 @@ def _run(args: argparse.Namespace) -> None:
     models = load_models(args.policy_ref, args.policy_ref, args.reward_model)
     records = load_prompts(task_path(args.prompts))
     try:
-        print(dumps(check(args.file, models, records, n, seed), indent=1))
+        found = check(args.file, models, records, n, seed)
     except WrapperError as error:  # the file is what was to be checked: an invalid input
         raise DataError(str(error)) from error
+    if args.out:
+        write_json(args.out, found)
+    else:
+        print(dumps(found, indent=1))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -124,6 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--prompts", default="/task/data/prompts_train.jsonl")
     parser.add_argument("--n", type=int, default=200, help="samples per family")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", help="write the JSON here instead of printing it")
     args = parser.parse_args(argv)
     prepare_process()
     return cli.run(lambda: _run(args))

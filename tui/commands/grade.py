@@ -33,11 +33,23 @@ def _run(command: str, place: Place, arguments: tuple[str, ...]) -> int:
     child = subprocess.Popen(started, process_group=0, env=called)
     while True:
         try:
-            return child.wait()
+            return _code(child.wait())
         except KeyboardInterrupt:
             child.send_signal(signal.SIGINT)
         except Terminated:
             child.terminate()
+
+
+def _code(ended: int) -> int:
+    """The grader's exit code; if a signal ended it, it could not say so itself."""
+    if ended >= 0:
+        return ended
+    if -ended in (signal.SIGINT, signal.SIGTERM):
+        return 128 - ended
+    from sessions.states import signal_name
+
+    said = f"the grader was ended by {signal_name(-ended)}"
+    raise CommandError(Exit.UNABLE, said, fix="is there enough memory? rlhf-tui doctor")
 
 
 @click.command(context_settings=_ANY, short_help="Grade submission folders.")

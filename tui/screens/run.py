@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from rlhf.vocab import FAMILIES
 
-from ..curves import METRICS, OVERALL
+from ..curves import METRICS, OVERALL, Curve, families, titled
 from ..fields import Run
 from ..legend import facts_line, legend_lines
 from ..messages import Chosen
@@ -24,7 +24,6 @@ from .run_actions import RunActions
 from .run_taking import RunTaking
 
 EACH = "each family"
-SCOPES = (OVERALL, *FAMILIES, EACH)
 NOTHING_OPEN = "No run is open. Choose one in Runs (1) and press enter."
 MOST = len(FAMILIES)  # plots that can be on screen at once
 ROOM_FOR_FOUR = (100, 34)  # cells of the terminal from which on four plots are shown
@@ -77,8 +76,11 @@ class RunPane(RunActions, RunTaking):
     @property
     def steps(self) -> list[float]:
         """Every step at which an overlaid run has a row."""
-        curves = [self.state.curves[k] for k in self.state.overlaid() if k in self.state.curves]
-        return sorted({step for curve in curves for step in curve.steps})
+        return sorted({step for curve in self._curves() for step in curve.steps})
+
+    def _curves(self) -> list[Curve]:
+        """Those of the overlaid runs, as far as they have been read."""
+        return [self.state.curves[k] for k in self.state.overlaid() if k in self.state.curves]
 
     @property
     def cursor(self) -> float | None:
@@ -126,7 +128,7 @@ class RunPane(RunActions, RunTaking):
                 ys = curve.series(metric, scope)
                 series.append(Series(self.state.slots[key], curve.steps, ys))
         here = "▸ " if metric == self.state.metric and len(self.panels()) in (2, 4) else ""
-        title = f"{here}{metric}" if scope == OVERALL else f"{here}{scope} {metric}"
+        title = f"{here}{metric}" if scope == OVERALL else f"{here}{titled(scope)} {metric}"
         unit = f"  {METRICS[metric][1]}, by step"
         plot.show(title, unit, series, self._log, self.cursor, self.look)
 
@@ -158,8 +160,8 @@ class RunPane(RunActions, RunTaking):
         bad = sum(curve.bad_lines for curve in state.curves.values())
         if self._root.on:
             axis = "log" if self._log else "linear"
-            return f"proxy against root KL, {state.scope}  {axis}  K back to steps"
-        parts = [f"{state.metric}, {state.scope}", "log" if self._log else "linear"]
+            return f"proxy against root KL, {titled(state.scope)}  {axis}  K back to steps"
+        parts = [f"{state.metric}, {titled(state.scope)}", "log" if self._log else "linear"]
         parts.append("no row yet" if at is None else f"step {at:g}")
         if self._at is None and at is not None:
             parts[-1] += " (newest)"
@@ -189,7 +191,9 @@ class RunPane(RunActions, RunTaking):
         self._changed()
 
     def action_scope(self, by: int) -> None:
-        self.state.scope = SCOPES[(SCOPES.index(self.state.scope) + by) % len(SCOPES)]
+        scopes = [OVERALL, *families(self._curves()), EACH]
+        here = scopes.index(self.state.scope) if self.state.scope in scopes else 0
+        self.state.scope = scopes[(here + by) % len(scopes)]
         if self.state.scope != OVERALL and not METRICS[self.state.metric][2]:
             self.state.metric = "proxy"
         self._changed()

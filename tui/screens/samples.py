@@ -9,11 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from rlhf.runlog import dumps
-
 from ..bars import key_hints
 from ..messages import SamplesFound, SamplesSaid
-from ..render import clean, fit
+from ..render import clean, document_text, fit
 from ..samples_view import (
     ABOUT,
     HEAD,
@@ -207,11 +205,11 @@ class SamplesScreen(Screen[None]):
 
     def action_copy(self) -> None:
         if self.current is not None:
-            self.app.copy_to_clipboard(dumps(self.current))
+            self.app.copy_to_clipboard(document_text(self.current))
             self._hint("copied")
 
     async def action_write(self) -> None:
-        text = dumps({"format": 1, "run": self._run, **self._document}, indent=1)
+        text = document_text({"format": 1, "run": self._run, **self._document}, indent=1)
 
         def named(name: str | None) -> None:
             if name is not None:
