@@ -4,18 +4,22 @@ from textual import events
 from textual.app import App
 from textual.widgets import Input
 
+from .render import clean
+
 
 class OneKeyApp(App[int]):
-    """Finishes what a key does, a change of focus included, before the next key is looked at.
+    """Finishes what a key or a paste does, a change of focus too, before the next is looked at.
 
     Textual posts a key to the focused widget and goes on, so of `/state` typed fast, or by a
     script, the letters would still go to the list. (Private names of the pinned Textual.)
     """
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys are taken one at a time; everything else goes Textual's way."""
+        """Keys are taken one at a time, pastes too; everything else goes Textual's way."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             await self._take_key(event)
+        elif isinstance(event, events.Paste) and isinstance(self.focused, Input):
+            self.focused._on_paste(events.Paste(_one_line(event.text)))
         else:
             await super().on_event(event)
 
@@ -26,3 +30,9 @@ class OneKeyApp(App[int]):
             await self.focused._on_key(event)
         else:
             await self._check_bindings(event.key)
+
+
+def _one_line(pasted: str) -> str:
+    """All that is pasted: Textual would keep the first line alone, and not say so."""
+    lines = [clean(line) for line in pasted.splitlines()]
+    return lines[0] if len(lines) == 1 else " ".join(" ".join(lines).split())
