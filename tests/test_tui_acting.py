@@ -1,20 +1,14 @@
 """The commands that act on runs: exit codes, one JSON document each, and what they do."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from operating import WRAPPER, Console
-from toy_lab import ROOT, Lab, eventually
+from toy_lab import Lab, eventually
 
 from sessions import queue
-from tui import log_output
 
 
 @pytest.fixture
@@ -205,66 +199,6 @@ def test_jobs_pause_move_go(console: Console) -> None:
     assert console.run("wait", *runs).returncode == 0
     eventually(lambda: not queue.entries(console.lab.workspace))
     assert console.json("jobs") == {"format": 1, "paused": False, "jobs": []}
-
-
-def test_logs_show_search_and_follow(console: Console) -> None:
-    (run,) = console.lab.launch("r", steps=30)
-    console.lab.until(run, "finished")
-    output = console.lab.folder(run) / "output.log"
-    with open(output, "ab") as file:
-        file.write(b"10%\r\x1b[31m100%\x1b[0m\nTraceback: boom\xff\ntorn")
-    done = console.run("logs", run, "-n", "3")
-    assert done.stdout.splitlines()[1:] == ["100%", "Traceback: boom\ufffd", "torn"]
-    assert done.stdout.startswith("step 30/30")
-    assert console.run("logs", run, "--errors").stdout == "Traceback: boom\ufffd\n"
-    found = console.json("logs", run, "--grep", r"step 1\d/", "-n", "2")
-    assert [line["text"][:8] for line in found["lines"]] == ["step 18/", "step 19/"]
-    page = console.run("logs", run, "--from", "12", "-n", "2").stdout.splitlines()
-    assert [text.split("/")[0] for text in page] == ["step 11", "step 12"]
-    assert console.fails("logs", run, "--grep", "(", code=2)
-    assert len(console.run("logs", run, "--metrics").stdout.splitlines()) == 30
-
-
-def test_logs_follow_until_the_end(console: Console) -> None:
-    (run,) = console.lab.launch("r", steps=100)
-    done = console.run("logs", run, "-n", "200", "--follow")
-    assert done.returncode == 0
-    steps = [int(found) for found in re.findall(r"step (\d+)/100", done.stdout)]
-    assert steps == list(range(1, 101))
-
-
-def test_a_line_written_between_the_page_and_the_following_is_not_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, page_of = tmp_path / "output.log", log_output.last_page
-    path.write_text("one\n")
-
-    def page_then_more(*arguments: Any) -> Any:
-        page = page_of(*arguments)
-        with open(path, "a") as file:
-            file.write("two\nthree\n")
-        return page
-
-    monkeypatch.setattr(log_output, "last_page", page_then_more)
-    query = log_output.LogQuery(10, follow=True)
-    shown = [text for _, text in log_output._plain(path, tmp_path, query)]
-    assert shown == ["one", "two", "three"]
-
-
-def test_a_pathological_pattern_in_logs_can_be_interrupted(console: Console) -> None:
-    (run,) = console.lab.launch("r")
-    console.lab.until(run, "finished")
-    with open(console.lab.folder(run) / "output.log", "a") as file:
-        file.write("a" * 10_000 + "\n")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = console.command("logs", run, "--grep", r"(a+)+$(?<=b)")
-    with subprocess.Popen(
-        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as child:
-        time.sleep(1.5)
-        assert child.poll() is None
-        child.send_signal(signal.SIGINT)
-        assert child.wait(5) == 130
 
 
 def test_doctor_says_what_is_there(console: Console, tmp_path: Path) -> None:
