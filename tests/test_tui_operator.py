@@ -56,16 +56,18 @@ def test_an_operator_finds_compares_and_reads(console: Console, columns: int, li
 
 
 def _reads_values(terminal: Terminal, console: Console, names: list[str]) -> None:
-    """The read-out shows each log's own value at the newest row and at the one before."""
-    last_step = max(SHIPPED[name][1] for name in names)
-    longest = next(name for name in names if SHIPPED[name][1] == last_step)
-    rows = (console.task / "runs" / longest / "log.jsonl").read_text().splitlines()
-    for place, keys in ((-1, ()), (-2, ("left",))):
+    """The read-out shows the open run's own value at its newest row and at the row before it."""
+    logs = {name: console.task / "runs" / name / "log.jsonl" for name in names}
+    rows = {name: list(map(json.loads, log.read_text().splitlines())) for name, log in logs.items()}
+    mine = rows[names[0]]
+    end = mine[-1]["step"]
+    before = max(row["step"] for log in rows.values() for row in log if row["step"] < end)
+    for step, keys in ((end, ()), (before, ("left",))):
         terminal.press(*keys)
-        at = json.loads(rows[place])
-        terminal.sees(f"at step {at['step']}")
-        readout = [line for line in terminal.screen.display if longest in line][-1]
-        assert f"{at['proxy_reward']:.6g}" in readout
+        terminal.sees(f"at step {step} ")
+        value = next(row["proxy_reward"] for row in reversed(mine) if row["step"] <= step)
+        readout = [line for line in terminal.screen.display if names[0] in line][-1]
+        assert f"{value:.6g}" in readout
 
 
 def test_settings_that_differ_are_named(console: Console) -> None:

@@ -66,6 +66,22 @@ async def test_pane_2_says_which_proxy_is_evaluated_and_which_is_of_training(
             assert line.startswith(RUN) and ("wrapper" in line) == (room == 200)
 
 
+async def test_pane_2_reads_the_open_run_where_it_ends_though_others_go_on(
+    console: Console,
+) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        app.state.toggle_marks([RUN])
+        await app.open_run("default-s800", "run")
+        await curves_of(app, pilot, "default-s800")
+        await until(pilot, lambda: "training at step 800 " in screen_text(app))
+        await type_keys(app, "right")
+        await until(pilot, lambda: "training at step 825 " in screen_text(app))
+        await type_keys(app, "f")
+        await until(pilot, lambda: "training at step 800 " in screen_text(app))
+
+
 async def test_pane_2_says_why_the_reference_has_no_curves(console: Console) -> None:
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -45,7 +45,7 @@ class RunPane(RunActions, RunTaking):
         Binding("shift+left,pageup", "cursor(-10)", "ten back", tooltip="Read ten rows before"),
         Binding("shift+right,pagedown", "cursor(10)", "ten on", tooltip="Read ten rows further"),
         Binding("home", "cursor(-1000000)", "first row", tooltip="Read the first row"),
-        Binding("end,f", "follow", "follow", tooltip="Read the newest row, and stay with it"),
+        Binding("end,f", "follow", "follow", tooltip="Read its newest row, and stay with it"),
         Binding("up,k", "other(-1)", "run above", tooltip="Open the run above in the list"),
         Binding("down,j", "other(1)", "run below", tooltip="Open the run below in the list"),
         Binding("space", "mark", "mark", tooltip="Mark the open run, so that it stays overlaid"),
@@ -84,8 +84,11 @@ class RunPane(RunActions, RunTaking):
 
     @property
     def cursor(self) -> float | None:
-        """The step that is read out."""
-        return self._at if self._at is not None else next(reversed(self.steps), None)
+        """The step that is read out: the open run's newest, unless another was chosen."""
+        if self._at is not None:
+            return self._at
+        mine = self.state.curves.get(self.state.open_run or "", Curve())
+        return next(reversed(mine.steps or self.steps), None)
 
     def panels(self) -> list[tuple[str, str]]:
         """(metric, scope) of each plot that is shown."""
