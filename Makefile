@@ -14,6 +14,7 @@ READY := $(VENV)/.ready
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
+	@echo "installing into $(VENV), about 1.2 GB: over a network some minutes" >&2
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,grade]'
 	touch $(READY)
