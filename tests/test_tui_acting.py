@@ -201,6 +201,20 @@ def test_jobs_pause_move_go(console: Console) -> None:
     assert console.json("jobs") == {"format": 1, "paused": False, "jobs": []}
 
 
+def test_what_is_queued_into_a_paused_line_says_so(console: Console, tmp_path: Path) -> None:
+    said = "the line is paused, so nothing starts: rlhf-tui jobs go lets it go on\n"
+    (run,) = console.lab.launch("r", steps=3)
+    console.lab.until(run, "finished")
+    assert said not in console.run("launch", *FAST, "--wait").stderr
+    console.run("jobs", "pause")
+    grading = ("grade", "--job", str(tmp_path))
+    for words in (("launch", *FAST), ("clone", run), ("replay", run, "--no-wait"), grading):
+        done = console.run(*words)
+        assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 1, said)
+    console.run("stop", "r-2", "--yes")
+    assert console.run("resume", "r-2").stderr == said
+
+
 def test_doctor_says_what_is_there(console: Console, tmp_path: Path) -> None:
     done = console.run("doctor", "--json")
     findings = {item["topic"]: item for item in json.loads(done.stdout)["findings"]}

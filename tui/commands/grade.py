@@ -82,6 +82,8 @@ def _queue(place: Place, arguments: tuple[str, ...]) -> int:
     from sessions.launch import launch_job
     from sessions.paths import GRADE_RECORD
 
+    from ..launching import tell_if_paused
+
     flags = [word for word in arguments if word.startswith("-")]
     unknown = [flag for flag in flags if flag not in _JOB_FLAGS]
     folders = [word for word in arguments if not word.startswith("-")]
@@ -100,6 +102,7 @@ def _queue(place: Place, arguments: tuple[str, ...]) -> int:
             )
             for one in places
         ]
+        tell_if_paused(workspace)
     emit("--json" in flags, {"jobs": jobs}, jobs)
     return Exit.OK
 

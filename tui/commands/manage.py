@@ -37,6 +37,8 @@ def resume(place: Place, names: tuple[str, ...], as_json: bool) -> None:
     """Queue another attempt at runs that were stopped, failed or were lost."""
     from sessions.resume import resume as again
 
+    from ..launching import tell_if_paused
+
     with acting(place) as workspace:
         several = Several()
 
@@ -45,6 +47,8 @@ def resume(place: Place, names: tuple[str, ...], as_json: bool) -> None:
             return run.id
 
         resumed = several.each(several.find(place, names), act)
+        if resumed:
+            tell_if_paused(workspace)
         several.emit(as_json, "runs", resumed, resumed)
 
 
