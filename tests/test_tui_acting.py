@@ -152,7 +152,9 @@ def test_clone_and_replay(console: Console) -> None:
     assert cloned.stdout == "base-kl0.7\n" and cloned.returncode == 0
     listed = console.json("runs", "--evaluate", "0", "--filter", "name=base-kl0.7")["runs"]
     assert [(r["parent"], r["seed"], r["kl_coef"]) for r in listed] == [(run, 5, 0.7)]
-    same = console.json("replay", run)
+    replayed = console.run("replay", run, "--json")
+    assert re.match(r"base-replay: 10 steps, about \d+ s.*; --no-wait does not", replayed.stderr)
+    same = json.loads(replayed.stdout)
     assert same["same"] is True and same["of"] == run
     (console.lab.folder(run) / "policy.safetensors").write_text("touched")
     different = console.json("replay", run, code=1)
@@ -213,6 +215,9 @@ def test_what_is_queued_into_a_paused_line_says_so(console: Console, tmp_path: P
         assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 1, said)
     console.run("stop", "r-2", "--yes")
     assert console.run("resume", "r-2").stderr == said
+    waited = console.run("wait", run, "r-2", "--timeout", "0").stderr
+    assert waited.startswith("waiting for r-2 (queued); Ctrl-C ends the waiting alone\n" + said)
+    assert "waiting" not in console.run("wait", run).stderr
 
 
 def test_doctor_says_what_is_there(console: Console, tmp_path: Path) -> None:

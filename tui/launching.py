@@ -71,6 +71,24 @@ def tell_if_paused(workspace: Workspace) -> None:
         narrate("the line is paused, so nothing starts: rlhf-tui jobs go lets it go on")
 
 
+def tell_of_replay(workspace: Workspace, task: Path, identifier: str) -> None:
+    """Say how long a replay that was queued takes, before it is waited for."""
+    config = (load(workspace.runs / identifier) or {})["config"]
+    pace = progress.pace(workspace, task)
+    takes = told(progress.expected_seconds(config, pace) if pace else None, pace)
+    narrate(f"{identifier}: {config['steps']} steps, {takes}; --no-wait does not wait for them")
+
+
+def tell_of_waiting(workspace: Workspace, folders: Sequence[Path]) -> None:
+    """Say what is waited for; nothing if all of it has ended."""
+    states = {folder.name: state_of(folder).state for folder in folders}
+    living = [f"{name} ({state})" for name, state in states.items() if state in LIVE]
+    if living:
+        narrate(f"waiting for {', '.join(living)}; Ctrl-C ends the waiting alone")
+    if "queued" in states.values():
+        tell_if_paused(workspace)
+
+
 def _request(
     place: Place,
     options: Mapping[str, Any],
