@@ -150,20 +150,26 @@ def add(place: Place, folder: Path, remove: bool, as_json: bool) -> None:
 @click.pass_obj
 def prune(place: Place, checkpoints: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Empty the trash and the cache for good; say what takes space."""
-    from sessions.disk import removable, remove, run_sizes, usage
+    from sessions.disk import CHECKPOINTS, removable, remove, run_sizes, usage
 
-    from ..disk_table import usage_lines
+    from ..disk_table import remarks, usage_lines
 
     with acting(place, changes=not dry_run) as workspace:
-        before, items = usage(workspace), removable(workspace, checkpoints)
+        before, found = usage(workspace), removable(workspace)
+        items = [i for i in found if checkpoints or i.kind != CHECKPOINTS]
+        kept = sum(i.size for i in found if i not in items)
         sizes = [
             {"id": run, "bytes": whole, "checkpoints": part}
             for run, (whole, part) in run_sizes(workspace).items()
         ]
         rows = [{"kind": i.kind, "path": str(i.path), "bytes": i.size} for i in items]
         if not dry_run and items:
-            confirm(f"Remove {len(items)} item(s), {sum(i.size for i in items):,} bytes?", yes)
+            asked = f"Remove {len(items)} item(s), {sum(i.size for i in items):,} bytes?"
+            confirm("\n".join([*remarks(rows, kept), asked]), yes)
         freed = 0 if dry_run else remove(items)
         document = {"usage": before, "runs": sizes, "items": rows, "freed": freed}
-        lines = usage_lines(before, sizes, rows, None if dry_run else freed)
+        lines = [
+            *usage_lines(before, sizes, rows, None if dry_run else freed),
+            *remarks(rows, kept),
+        ]
         emit(as_json, document | {"dry_run": dry_run}, lines)
