@@ -1,11 +1,15 @@
 """`rlhf-tui stop`, `resume`, `rm`, `restore`, `note`, `tag`, `add`, `prune`: looking after runs."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ..acting import Found, Several, acting, confirm, emit, find, json_option, yes_option
+from ..acting import Found, Several, acting, confirm, emit, find, json_option, narrate, yes_option
 from ..place import Place
+
+if TYPE_CHECKING:
+    from sessions.paths import Workspace
 
 runs_argument = click.argument("names", metavar="RUN...", nargs=-1, required=True)
 
@@ -138,8 +142,21 @@ def add(place: Place, folder: Path, remove: bool, as_json: bool) -> None:
     from sessions import added
 
     with acting(place) as workspace:
-        places = (added.forget if remove else added.add)(workspace, folder)
+        places = added.forget(workspace, folder) if remove else _add(place, workspace, folder)
         emit(as_json, {"folders": places}, places)
+
+
+def _add(place: Place, workspace: "Workspace", folder: Path) -> list[str]:
+    """The added folders; says which runs are shown already."""
+    from sessions import added
+
+    known = {path.resolve() for path in place.catalogue().scan().folders.values()}
+    places = added.add(workspace, folder, known)
+    runs = added.runs_in(folder.expanduser().resolve())
+    twice = sorted(run.name for run in runs if run.resolve() in known)
+    if twice:
+        narrate(f"shown once, as before: {', '.join(twice)}")
+    return places
 
 
 @click.command(short_help="Show and free disk space.")
