@@ -120,6 +120,15 @@ class Catalogue:
         return [stamp_of(str(place)) for place in [*places, *folders(self.workspace)]]
 
     def _folders(self, problems: list[Problem]) -> Iterator[Where]:
+        """Where runs may be; of the added, not what is shown already."""
+        shown = set()
+        for folder, source in self._places(problems):
+            key = _inode(folder)
+            if source != "added" or key is None or key not in shown:
+                yield folder, source
+            shown.add(key)
+
+    def _places(self, problems: list[Problem]) -> Iterator[Where]:
         yield self.task.policy, "shipped"
         for folder in _children(self.task.runs, problems):
             yield folder, "shipped"
@@ -195,6 +204,15 @@ def _verdict(made: Run | None, folder: Path, hashes: FileHashes) -> dict[str, An
     if made is None:
         return {}
     return {"verdict": made["decision"], "verdict_stale": is_stale(made, folder, hashes)}
+
+
+def _inode(folder: Path) -> tuple[int, int] | None:
+    """What a folder is by whichever path; None if it is not there."""
+    try:
+        stat = os.stat(folder)
+    except (OSError, ValueError):
+        return None
+    return stat.st_dev, stat.st_ino
 
 
 def _children(place: Path, problems: list[Problem], missing_is_fine: bool = True) -> Iterator[Path]:

@@ -20,9 +20,11 @@ from .paths import Workspace
 from .record import locked
 from .runfiles import DEV_NAME, POLICY_NAME
 from .tails_evidence import TailsEvidence
+from .unready import policy_lack
 
 LONGEST_REASON = 4000  # characters
 LOOK_AGAIN = "look at the evidence again, then decide"
+POLICY = "policy"  # the input without which nothing can ship
 FIGURES = ("state", "reason", "step", "steps", "balanced", "families", "dev", "eval", "nonfinite")
 
 Run = Mapping[str, Any]
@@ -48,7 +50,7 @@ def evidence(
         "figures": {key: run[key] for key in FIGURES} | {"tails": tails.figures},
         "quality": run["quality"],
         "sha256": {**dict(_hashes(folder, evaluations)), **tails.sha256},
-        "missing": [*_missing(run, reference), *unseen],
+        "missing": [*_missing(run, folder, reference), *unseen],
         "decided": decided,
     }
     return {**found, "digest": hashlib.sha256(dumps(found).encode()).hexdigest()[:32]}
@@ -72,10 +74,9 @@ def _of(hashes: FileHashes, path: Path) -> str | None:
         return None
 
 
-def _missing(run: Run, reference: Run | None) -> Iterator[dict[str, str]]:
+def _missing(run: Run, folder: Path, reference: Run | None) -> Iterator[dict[str, str]]:
     """What the release rule needs, or a careful reader wants, and is not there: input and why."""
-    if run["state"] != "finished":
-        yield _lack("finished run", f"it is {run['state']}")
+    yield from _unfinished(run, folder)
     for owner, known in (("", run), ("reference ", reference)):
         if known is None or known["quality"] is None:
             for family in FAMILIES:
@@ -89,6 +90,13 @@ def _missing(run: Run, reference: Run | None) -> Iterator[dict[str, str]]:
             yield _lack(f"proxy and KL {family}", "its prompts do not ask about it")
     for metric in run["nonfinite"]:
         yield _lack(metric, "it was not finite")
+
+
+def _unfinished(run: Run, folder: Path) -> Iterator[dict[str, str]]:
+    if run["state"] != "finished":
+        yield _lack("finished run", f"it is {run['state']}")
+    if lack := policy_lack(folder, run["id"]):
+        yield _lack(POLICY, f"it is {lack}")
 
 
 def _lack(what: str, why: str) -> dict[str, str]:
@@ -105,8 +113,9 @@ def decide(
 ) -> dict[str, Any]:
     """Put a decision on record; the row as written.
 
-    Raises UsageError without a reason or with another word, AnswerNo if `seen`, the digest of
-    the evidence looked at, is not that of `found`, SessionError if it cannot be written.
+    Raises UsageError without a reason, with another word or to ship what has no policy, AnswerNo
+    if `seen`, the digest of the evidence looked at, is not that of `found`, SessionError if it
+    cannot be written.
     """
     if decision not in VERDICTS:
         raise UsageError(f"a decision is {' or '.join(VERDICTS)}, found {decision!r:.40}")
@@ -114,6 +123,10 @@ def decide(
         raise UsageError("a decision needs a reason", fix="--reason TEXT")
     if len(reason) > LONGEST_REASON:
         raise UsageError(f"a reason has at most {LONGEST_REASON} characters, found {len(reason)}")
+    lacking = {one["input"]: one["why"] for one in found["missing"]}
+    if decision == "ship" and POLICY in lacking:
+        fix = "until then it can be held"
+        raise UsageError(f"{identifier} cannot ship: {lacking[POLICY]}", fix=fix)
     if seen is not None and seen != found["digest"]:
         what = f"the figures of {identifier}, or the decisions on it,"
         raise AnswerNo(f"{what} are others than those looked at", fix=LOOK_AGAIN)

@@ -14,6 +14,7 @@ from .evidence import state_of
 from .paths import Workspace
 from .trash import thrown_away
 
+CACHE, CHECKPOINTS = "cache", "checkpoints"  # kinds of what can be removed
 ABANDONED_S = 3600.0  # a draft this old is what a killed launch left
 
 
@@ -62,16 +63,14 @@ def _folders(place: Path) -> list[Path]:
     return sorted(path for path in place.glob("*") if path.is_dir()) if place.is_dir() else []
 
 
-def removable(workspace: Workspace, checkpoints: bool = False) -> list[Item]:
-    """What `prune` would remove; with `checkpoints`, those of finished runs too."""
+def removable(workspace: Workspace) -> list[Item]:
+    """What nobody needs, the checkpoints of finished runs among it."""
     found = [Item("trash", path, size_of(path)) for path in thrown_away(workspace).values()]
     found += [Item("draft", path, size_of(path)) for path in _drafts(workspace)]
     if workspace.cache.is_dir():
-        found.append(Item("cache", workspace.cache, size_of(workspace.cache)))
-    if checkpoints:
-        paths = [run / CHECKPOINTS_NAME for run in _folders(workspace.runs) if _finished(run)]
-        found += [Item("checkpoints", path, size_of(path)) for path in paths if path.is_dir()]
-    return found
+        found.append(Item(CACHE, workspace.cache, size_of(workspace.cache)))
+    paths = [run / CHECKPOINTS_NAME for run in _folders(workspace.runs) if _finished(run)]
+    return found + [Item(CHECKPOINTS, path, size_of(path)) for path in paths if path.is_dir()]
 
 
 def _finished(folder: Path) -> bool:

@@ -181,11 +181,23 @@ def _remembered(workspace: Workspace) -> list[str]:
     return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
 
 
+def locate(workspace: Workspace, folder: Path) -> Path:
+    """The folder that is meant; a bare name may be that of a submission of the workspace.
+
+    Raises UsageError, naming where it was looked for, if there is none.
+    """
+    places = [folder.expanduser().absolute()]
+    places += [workspace.submissions / folder] if len(folder.parts) == 1 else []
+    for place in places:
+        if place.is_dir():
+            return place
+    told = "".join(f", nor is {place}" for place in places[1:])
+    raise UsageError(f"{folder} is not a folder{told}", str(folder))
+
+
 def remember(workspace: Workspace, folder: Path) -> str:
     """Show this folder among the submissions from now on. Raises UsageError if it is none."""
-    place = folder.expanduser().absolute()
-    if not place.is_dir():
-        raise UsageError(f"{folder} is not a folder", str(folder))
+    place = locate(workspace, folder)
     known = _remembered(workspace)
     if str(place) not in known and place.parent != workspace.submissions.absolute():
         with writing(workspace.graded_folders):

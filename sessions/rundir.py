@@ -15,6 +15,8 @@ from .paths import RUN_RECORD
 from .runfiles import DEV_NAME, Problem, last_rows, mtime, number, read_object, text, utc
 
 TRAIN_METRICS = ("proxy_reward", "kl", "shaped_reward", "entropy", "loss")
+WRAPPER_KEY = "reward_wrapper"
+WRAPPER_SHA256 = "reward_wrapper_sha256"
 
 Run = dict[str, Any]
 
@@ -86,11 +88,17 @@ def recipe(folder: Path, task: Path) -> str | None:
 def settings(folder: Path, task: Path | None = None) -> dict[str, Any] | None:
     """The settings of a run, of one that has not begun those on record; None if it has none.
 
-    With `task`, paths under /task are those in it: one file has one name.
+    With `task`, one file has one name: paths under /task are those in it, and a copied wrapper is
+    the file it was copied from, with the copy's sha256 beside it.
     """
-    planned = _planned(read_object(folder / RUN_RECORD, []))
-    config = read_object(folder / CONFIG_NAME, []) or planned
-    return config if config is None or task is None else _placed(config, task)
+    record = read_object(folder / RUN_RECORD, [])
+    config = read_object(folder / CONFIG_NAME, []) or _planned(record)
+    if config is None or task is None:
+        return config
+    copied = _copied(record or {}, config)
+    named = {WRAPPER_KEY: wrapper_of(record or {}, config)} if copied else {}
+    contents = {WRAPPER_SHA256: text(copied.get("sha256"))} if copied else {}
+    return _placed({**config, **named, **contents}, task)
 
 
 def _placed(config: Mapping[str, Any], task: Path) -> dict[str, Any]:

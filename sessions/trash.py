@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from . import queue
+from .added import holder
 from .errors import UsageError, writing
 from .evidence import state_of
 from .paths import Workspace
@@ -14,7 +15,10 @@ from .states import LIVE
 def discard(workspace: Workspace, folder: Path) -> None:
     """Move a run or job of this workspace to the trash. Raises UsageError if it is alive."""
     if folder.parent not in (workspace.runs, workspace.jobs):
-        raise UsageError(f"{folder.name} is not in this workspace: it is only shown, not kept here")
+        added = holder(workspace, folder)
+        fix = f"rlhf-tui add --remove {added}" if added else None
+        said = f"{folder.name} is not in this workspace: it is only shown, not kept here"
+        raise UsageError(said, fix=fix)
     with locked(folder):  # nothing claims or resumes it meanwhile
         state = state_of(folder).state
         if state in LIVE or state == "unknown" and (folder / "run.json").exists():

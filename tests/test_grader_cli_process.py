@@ -75,7 +75,7 @@ def test_a_grader_that_a_signal_ends_has_an_exit_code_too(
     grader.chmod(0o755)
     console = "import sys\nfrom tui.cli import main\nsys.executable = sys.argv.pop(1)\nmain()\n"
     ended = subprocess.run(
-        [sys.executable, "-c", console, str(grader), "grade", "x", "--json"],
+        [sys.executable, "-c", console, str(grader), "grade", ".", "--json"],
         env={**os.environ, "PYTHONPATH": str(ROOT), "RLHF_TUI_WORKSPACE": str(tmp_path / "w")},
         capture_output=True,
         text=True,
@@ -119,6 +119,25 @@ def test_rlhf_tui_grade_passes_everything_on(arena: Arena, sound: Path, tmp_path
     assert len(list(kept.iterdir())) == 1
     listed = console("grades", "--json")
     assert list(json.loads(listed.stdout)["grades"]) == [path.name for path in kept.iterdir()]
+
+
+def test_a_bare_name_is_a_submission_of_the_workspace_where_none_is_here(tmp_path: Path) -> None:
+    program = "import sys\nfrom tui.cli import main\nsys.executable = '/bin/echo'\nmain()\n"
+    inside = tmp_path / "w" / "submissions"
+    (inside / "mine").mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+
+    def graded(*words: str) -> subprocess.CompletedProcess[str]:
+        start = [sys.executable, "-c", program, "--workspace", "w", "grade", *words]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.run(start, env=environment, cwd=tmp_path, capture_output=True, text=True)
+
+    named = graded("mine", "here", "../x", "--only", "mine").stdout.split()
+    assert named[-5:] == [str(inside / "mine"), str(tmp_path / "here"), "../x", "--only", "mine"]
+    for words in (["nowhere"], ["--job", "nowhere"]):
+        missing = graded(*words)
+        assert (missing.returncode, missing.stderr.count("\n")) == (Exit.USAGE, 1)
+        assert f"nowhere is not a folder, nor is {inside / 'nowhere'}" in missing.stderr
 
 
 @pytest.mark.parametrize(

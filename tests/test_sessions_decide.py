@@ -119,11 +119,22 @@ def test_a_decision_on_a_run_whose_policy_changed_is_out_of_date(console: Consol
     assert "OUT OF DATE" in console.run("show", "kl05").stdout
 
 
-def test_ship_on_a_run_that_is_not_finished_is_allowed_and_said(console: Console) -> None:
+def test_what_has_no_policy_is_held_but_not_shipped(console: Console) -> None:
     write_run(console.workspace / "runs" / "early", finished=False)
-    done = console.run("decide", "early", "ship", "--reason", "now", "--json")
-    missing = [one["input"] for one in json.loads(done.stdout)["evidence"]["missing"]]
-    assert missing[0] == "finished run"
+    refused = console.run("decide", "early", "ship", "--reason", "now")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "early cannot ship: it is running and has no policy yet (until" in refused.stderr
+    done = console.run("decide", "early", "hold", "--reason", "now", "--json")
+    document = json.loads(done.stdout)
+    missing = [one["input"] for one in document["evidence"]["missing"]]
+    assert missing[:2] == ["finished run", "policy"]
+    assert [made["decision"] for made in document["decisions"]] == ["hold"]
+
+
+def test_ship_on_a_policy_whose_run_did_not_finish_is_allowed_and_said(tmp_path: Path) -> None:
+    unfinished = {**FOUND, "missing": [{"input": "finished run", "why": "it is failed"}]}
+    made = decide(Workspace(tmp_path), "a", "ship", "now", unfinished)
+    assert made["evidence"] == unfinished
 
 
 def test_read_only_refuses_to_decide_but_shows_the_evidence(console: Console) -> None:

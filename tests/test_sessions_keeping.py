@@ -53,11 +53,11 @@ def test_prune_gives_back_what_nobody_needs(lab: Lab) -> None:
     trash_me = begun(lab)
     stop(lab.workspace, lab.folder(trash_me))
     trash.discard(lab.workspace, lab.folder(trash_me))
-    kinds = [(item.kind, item.path.parent.name) for item in removable(lab.workspace, True)]
+    kinds = [(item.kind, item.path.parent.name) for item in removable(lab.workspace)]
     assert ("trash", "runs") in kinds and ("checkpoints", done) in kinds
     assert ("checkpoints", stopped) not in kinds, "a stopped run needs its checkpoints to go on"
     assert usage(lab.workspace)["trash"] > 0
-    assert remove(removable(lab.workspace, True)) > 0
+    assert remove(removable(lab.workspace)) > 0
     assert usage(lab.workspace)["trash"] == 0 and not (lab.folder(done) / "checkpoints").exists()
     assert lab.state(done).state == "finished"
 

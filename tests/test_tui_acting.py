@@ -152,11 +152,28 @@ def test_clone_and_replay(console: Console) -> None:
     assert cloned.stdout == "base-kl0.7\n" and cloned.returncode == 0
     listed = console.json("runs", "--evaluate", "0", "--filter", "name=base-kl0.7")["runs"]
     assert [(r["parent"], r["seed"], r["kl_coef"]) for r in listed] == [(run, 5, 0.7)]
-    same = console.json("replay", run)
+    replayed = console.run("replay", run, "--json")
+    assert re.match(r"base-replay: 10 steps, about \d+ s.*; --no-wait does not", replayed.stderr)
+    same = json.loads(replayed.stdout)
     assert same["same"] is True and same["of"] == run
     (console.lab.folder(run) / "policy.safetensors").write_text("touched")
     different = console.json("replay", run, code=1)
     assert different["differs"] == ["policy.safetensors"]
+
+
+def test_prune_says_what_it_costs_and_what_it_leaves(console: Console) -> None:
+    console.lab.launch("r", steps=4, save_every=2)
+    console.lab.until("r", "finished")
+    costs, leaves = (
+        "made again when they are wanted",
+        "of checkpoints of finished runs stay: --check",
+    )
+    assert costs not in console.run("prune", "--dry-run").stdout
+    (console.lab.workspace.cache / "eval").mkdir(parents=True)
+    for words in (("--dry-run",), ("--yes",)):
+        told = console.run("prune", *words).stdout
+        assert costs in told and leaves in told
+    assert leaves not in console.run("prune", "--yes", "--checkpoints").stdout
 
 
 def test_notes_tags_and_their_place_in_runs(console: Console) -> None:
@@ -199,6 +216,23 @@ def test_jobs_pause_move_go(console: Console) -> None:
     assert console.run("wait", *runs).returncode == 0
     eventually(lambda: not queue.entries(console.lab.workspace))
     assert console.json("jobs") == {"format": 1, "paused": False, "jobs": []}
+
+
+def test_what_is_queued_into_a_paused_line_says_so(console: Console, tmp_path: Path) -> None:
+    said = "the line is paused, so nothing starts: rlhf-tui jobs go lets it go on\n"
+    (run,) = console.lab.launch("r", steps=3)
+    console.lab.until(run, "finished")
+    assert said not in console.run("launch", *FAST, "--wait").stderr
+    console.run("jobs", "pause")
+    grading = ("grade", "--job", str(tmp_path))
+    for words in (("launch", *FAST), ("clone", run), ("replay", run, "--no-wait"), grading):
+        done = console.run(*words)
+        assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 1, said)
+    console.run("stop", "r-2", "--yes")
+    assert console.run("resume", "r-2").stderr == said
+    waited = console.run("wait", run, "r-2", "--timeout", "0").stderr
+    assert waited.startswith("waiting for r-2 (queued); Ctrl-C ends the waiting alone\n" + said)
+    assert "waiting" not in console.run("wait", run).stderr
 
 
 def test_doctor_says_what_is_there(console: Console, tmp_path: Path) -> None:

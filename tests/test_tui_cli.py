@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from synthetic import Console
 
+from tui.fields import FIELDS
+
 BROKEN: dict[str, Callable[[Path], object]] = {
     "missing task folder": shutil.rmtree,
     "no policy": lambda task: (task / "policy" / "policy.safetensors").unlink(),
@@ -38,6 +40,12 @@ def test_usage_errors_are_exit_2_and_one_document(console: Console, words: list[
     text, as_json = console.run(*words), console.run(*words, "--json")
     assert (text.returncode, text.stdout, text.stderr.count("\n")) == (2, "", 1)
     assert as_json.returncode == 2 and json.loads(as_json.stdout)["error"]["kind"] == "usage"
+
+
+def test_the_help_that_an_unknown_field_points_to_names_the_fields(console: Console) -> None:
+    assert "(see rlhf-tui runs --help)" in console.run("runs", "--filter", "foo>5").stderr
+    told = console.run("runs", "--help").stdout.rpartition("sort by:")[2].split()
+    assert told == list(FIELDS)
 
 
 def test_a_closed_pipe_is_no_error(console: Console) -> None:

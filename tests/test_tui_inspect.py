@@ -61,6 +61,23 @@ def test_compare_knows_a_run_that_never_began_and_one_file_by_one_name(console: 
         assert "do not differ" not in text and "the reference has none" in text
 
 
+def test_wrappers_are_told_by_the_file_they_were_copied_from_and_by_contents(
+    console: Console,
+) -> None:
+    for name, source, digest in (("a", "w1.py", "1"), ("b", "w2.py", "1"), ("c", "w2.py", "2")):
+        folder = console.workspace / "runs" / name
+        copy = str(folder / "wrapper.py")
+        write_run(folder, reward_wrapper=copy)
+        copied = {"path": copy, "source": f"/lab/{source}", "sha256": digest * 64}
+        (folder / "run.json").write_text(json.dumps({"inputs": {"reward_wrapper": copied}}))
+    write_run(console.workspace / "runs" / "bare")
+    found = document(console, "compare", "a", "b")["differences"]
+    assert found == {"reward_wrapper": {"a": "/lab/w1.py", "b": "/lab/w2.py"}}
+    assert document(console, "compare", "b", "c")["differences"].keys() == {"reward_wrapper_sha256"}
+    lines = console.run("compare", "b", "bare").stdout.splitlines()
+    assert ["reward_wrapper", "w2.py", "none"] in [line.split() for line in lines]
+
+
 def test_runs_of_one_name_are_told_apart(console: Console) -> None:
     own = console.workspace / "runs"
     for key, name in (("held", "held"), ("held-2", "held"), ("kl-s1", "kl-s1"), ("x", "")):

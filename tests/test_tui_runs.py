@@ -117,6 +117,19 @@ def test_added_folders_are_shown_in_place(console: Console, tmp_path: Path) -> N
     assert not (tmp_path / "elsewhere" / "theirs" / "eval").exists()
 
 
+def test_what_is_shown_already_is_not_added_and_never_shown_twice(console: Console) -> None:
+    known = [run["id"] for run in document(console)["runs"]]
+    theirs = write_run(console.place / "elsewhere" / "theirs")
+    (theirs.parent / "again").symlink_to(console.task / "runs" / known[1])
+    refused = console.run("add", str(console.task / "runs"))
+    assert refused.returncode == 2 and "is shown already" in refused.stderr
+    done = console.run("add", str(theirs.parent))
+    assert (done.returncode, done.stderr) == (0, "shown once, as before: again\n")
+    assert [run["id"] for run in document(console)["runs"]] == [*known, "theirs"]
+    kept = console.run("rm", "theirs", "--yes")
+    assert kept.returncode == 2 and f"(rlhf-tui add --remove {theirs.parent})" in kept.stderr
+
+
 def test_read_only_measures_and_writes_nothing(console: Console) -> None:
     result = console.run("--read-only", "runs", "--json")
     assert json.loads(result.stdout)["runs"][0]["balanced"] is None

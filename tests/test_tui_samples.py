@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from piloting import SIZES, app_over, ready, screen_text, type_keys, until
-from synthetic import Console, open_terminal
+from piloting import SIZES, app_over, ready, screen_text, tails_shown, type_keys, until
+from synthetic import Console, open_terminal, write_run
 from textual.pilot import Pilot
 from toy_scores import PROMPT, RESPONSE, gone, sampled
 
@@ -129,6 +129,28 @@ async def test_read_only_samples_nothing(scored: Console) -> None:
         await opened(app, pilot)
         await until(pilot, lambda: "--read-only samples nothing" in screen_text(app))
     assert not sampled(scored)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=["80x24", "160x50"])
+async def test_a_run_without_a_policy_is_told_before_anything_is_sampled(
+    scored: Console, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", scored.environment["XDG_CACHE_HOME"])
+    folder = write_run(scored.workspace / "runs" / "early", finished=False)
+    (folder / "run.json").write_text('{"kind": "run"}')
+    (folder / "done.json").write_text('{"outcome": "stopped"}')
+    said = "is stopped and has no policy yet: rlhf-tui resume early"
+    app = app_over(scored, read_only=False)
+    async with app.run_test(size=size) as pilot:
+        await ready(app, pilot)
+        app.state.open("early")
+        await tails_shown(app, pilot)
+        await until(pilot, lambda: f"✗ early {said}" in screen_text(app))
+        await type_keys(app, "e")
+        await until(pilot, lambda: "not scored: early is stopped" in screen_text(app))
+        await type_keys(app, "x")
+        await until(pilot, lambda: f"it {said}" in screen_text(app))
+    assert not (scored.place / "score-calls").exists()
 
 
 def test_the_command_samples_nothing_under_read_only(scored: Console) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sessions.rundir import WRAPPER_KEY
+
 from .fields import Run
 from .render import called, clean, fit, mix
 from .table import layout
@@ -19,14 +21,14 @@ def difference_lines(found: Differences, runs: Mapping[str, Run]) -> list[str]:
     keys = list(found[0][1])
     names = [fit(called(runs[key]) if key in runs else key, 20) for key in keys]
     rows = [["setting", *names]]
-    rows += [[setting, *(shown(values[key]) for key in keys)] for setting, values in found]
+    rows += [[setting, *(shown(setting, values[key]) for key in keys)] for setting, values in found]
     return layout(rows, None)
 
 
-def shown(value: Any) -> str:
-    """A setting in brief."""
+def shown(setting: str, value: Any) -> str:
+    """A setting's value in brief; without a wrapper there is none, the others have a default."""
     if value is None:
-        return "default"
+        return "none" if setting.startswith(WRAPPER_KEY) else "default"
     if isinstance(value, dict):
         return mix(value)
     text = clean(str(value))

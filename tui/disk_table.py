@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sessions.disk import CACHE
+
 from .table import layout
 
 LARGEST = 5  # runs that are named
@@ -25,6 +27,14 @@ def usage_lines(
         yield f"{'would remove' if freed is None else 'removed'} {item['kind']} {item['path']}"
     total = sum(item["bytes"] for item in items) if freed is None else freed
     yield f"{size(total)} {'would be' if freed is None else 'were'} given back"
+
+
+def remarks(items: Sequence[Mapping[str, Any]], kept: int) -> Iterator[str]:
+    """What removing costs, and the bytes of checkpoints that stay."""
+    if any(item["kind"] == CACHE for item in items):
+        yield "with the cache go measurements: they are made again when they are wanted"
+    if kept:
+        yield f"{size(kept)} of checkpoints of finished runs stay: --checkpoints removes them too"
 
 
 def size(count: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sessions import progress
+from sessions import progress, queue
 from sessions.afterwards import VERDICT
 from sessions.catalogue import Listing
 from sessions.evidence import state_of
@@ -39,6 +39,7 @@ def start(
             return Exit.OK
         _warn(plans)
         ids = launch(workspace, place.task.absolute(), plans, parent.id if parent else None)
+        tell_if_paused(workspace)
         if not (options["wait"] or options["follow"]):
             emit(as_json, {"runs": ids}, ids)
             return Exit.OK
@@ -62,6 +63,30 @@ def _warn(plans: Sequence[Plan]) -> None:
     for wrapper in dict.fromkeys(plan.config["reward_wrapper"] for plan in plans):
         if wrapper is not None:
             narrate(f"note: {wrapper} is your own code and runs with your rights")
+
+
+def tell_if_paused(workspace: Workspace) -> None:
+    """Say that what was queued starts only once the line goes on, if it stands."""
+    if queue.paused(workspace):
+        narrate("the line is paused, so nothing starts: rlhf-tui jobs go lets it go on")
+
+
+def tell_of_replay(workspace: Workspace, task: Path, identifier: str) -> None:
+    """Say how long a replay that was queued takes, before it is waited for."""
+    config = (load(workspace.runs / identifier) or {})["config"]
+    pace = progress.pace(workspace, task)
+    takes = told(progress.expected_seconds(config, pace) if pace else None, pace)
+    narrate(f"{identifier}: {config['steps']} steps, {takes}; --no-wait does not wait for them")
+
+
+def tell_of_waiting(workspace: Workspace, folders: Sequence[Path]) -> None:
+    """Say what is waited for; nothing if all of it has ended."""
+    states = {folder.name: state_of(folder).state for folder in folders}
+    living = [f"{name} ({state})" for name, state in states.items() if state in LIVE]
+    if living:
+        narrate(f"waiting for {', '.join(living)}; Ctrl-C ends the waiting alone")
+    if "queued" in states.values():
+        tell_if_paused(workspace)
 
 
 def _request(

@@ -26,10 +26,13 @@ def read_samples(
     from sessions.paths import Workspace
     from sessions.reward_model import notes, reward_model
     from sessions.samples import Counts, Samples
+    from sessions.unready import policy_lack
 
     def report(done: int, total: int) -> None:
         say(f"sampling and scoring: {100 * done // max(1, total)} % of a policy (esc cancels)")
 
+    if lack := policy_lack(folder):
+        return clean(f"it is {lack}")
     try:
         task = place.checked_task()
         made = Samples(task, Workspace(place.workspace), keep=not place.read_only)

@@ -98,7 +98,7 @@ class TailsDesk:
             return "--read-only: nothing is measured"
         if self._measuring:
             return "already scoring: esc cancels it"
-        if not self.lacking:
+        if not self.lacking and not (self.found and self.found.failure):
             return "nothing to score: all that is chosen has its scores"
         self._measuring = self._cancel()
         self._shell.work("scores", partial(self._measure, self.chosen(), self._measuring))

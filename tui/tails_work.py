@@ -69,6 +69,8 @@ def look(place: "Place", chosen: Chosen, cancel: Cancel) -> Found:
     """The tails of what is measured already. Measures nothing."""
     try:
         made = _tails(place)
+        if told := _none_ready(chosen):
+            return Found(chosen, failure=told)
         there, lacking = made.stored(made.beside(_wanted(chosen)))
         from sessions.reward_model import notes, reward_model
         from sessions.tails import Source, shown
@@ -101,18 +103,37 @@ def _wanted(chosen: Chosen) -> "list[kept.Wanted]":
     return [Wanted(name, folder) for name, folder in chosen.runs]
 
 
+def _unready(chosen: Chosen) -> dict[str, str]:
+    """By id, why a chosen run has no policy to sample from."""
+    from sessions.unready import policy_lack
+
+    lacks = {key: policy_lack(folder, key) for key, folder in chosen.runs}
+    return {key: clean(f"{key} is {lack}") for key, lack in lacks.items() if lack}
+
+
+def _none_ready(chosen: Chosen) -> str:
+    """Why no run that is chosen can be sampled; empty if one can, or if files are chosen."""
+    unready = _unready(chosen)
+    none = len(unready) == len(chosen.runs) and not chosen.files
+    return "; ".join(unready.values()) if none else ""
+
+
 def measure(place: "Place", chosen: Chosen, say: Say, cancel: Cancel) -> str:
     """Sample and score what lacks scores; why something could not be, or nothing."""
     try:
         made = _tails(place)
+        if told := _none_ready(chosen):
+            return told
+        unready = _unready(chosen)
         _, lacking = made.stored(made.beside(_wanted(chosen)))
-        for count, one in enumerate(lacking, start=1):
-            label = f"scoring {clean(one.name)} ({count}/{len(lacking)})"
+        ready = [one for one in lacking if one.name not in unready]
+        for count, one in enumerate(ready, start=1):
+            label = f"scoring {clean(one.name)} ({count}/{len(ready)})"
             say(label)
             made.scores.measure(one.folder, _percent(say, label), cancel)
     except (SessionError, EvaluationError, CommandError) as error:
         return "cancelled: nothing was kept" if cancel.is_set() else clean(str(error))
-    return ""
+    return "; ".join(unready.values())
 
 
 def _percent(say: Say, label: str) -> Callable[[int, int], None]:

@@ -17,10 +17,11 @@ def wait(place: Place, names: tuple[str, ...], timeout: float | None, as_json: b
     """Exit 0 if all of them finished, 1 if one did not."""
     from sessions.wait import wait as wait_for
 
-    from ..launching import report
+    from ..launching import report, tell_of_waiting
 
     with acting(place, changes=False) as workspace:
         folders = [found.folder for found in find_all(place, names)]
+        tell_of_waiting(workspace, folders)
         return report(wait_for(workspace, folders, timeout), as_json)
 
 

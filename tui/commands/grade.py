@@ -15,6 +15,7 @@ from ..acting import acting, emit
 from ..exits import CommandError, Exit, Terminated
 from ..place import Place
 
+_VALUED = ("--out", "--only", "--fixture", "--min", "--grades")  # a value follows
 _JOB_FLAGS = ("--json", "--brief", "--no-diagnostic", "--allow-unprotected")
 _ANY = {"ignore_unknown_options": True, "help_option_names": []}
 
@@ -58,7 +59,21 @@ def _code(ended: int) -> int:
 @click.pass_obj
 def grade(place: Place, job: bool, arguments: tuple[str, ...]) -> int:
     """Grade submission folders; --help lists the options. --job returns at once."""
-    return _queue(place, arguments) if job else _run("grade", place, arguments)
+    return _queue(place, arguments) if job else _run("grade", place, _located(place, arguments))
+
+
+def _located(place: Place, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The arguments, with bare names of submissions made folders. Raises CommandError."""
+    from sessions.grades import locate
+
+    def located(before: str, word: str) -> str:
+        bare = not word.startswith("-") and os.sep not in word and before not in _VALUED
+        return str(locate(workspace, Path(word))) if bare and word else word
+
+    if "--help" in arguments:
+        return arguments
+    with acting(place, changes=False) as workspace:
+        return tuple(map(located, ("", *arguments), arguments))
 
 
 def _queue(place: Place, arguments: tuple[str, ...]) -> int:
@@ -66,6 +81,8 @@ def _queue(place: Place, arguments: tuple[str, ...]) -> int:
     from sessions.grades import KIND, remember
     from sessions.launch import launch_job
     from sessions.paths import GRADE_RECORD
+
+    from ..launching import tell_if_paused
 
     flags = [word for word in arguments if word.startswith("-")]
     unknown = [flag for flag in flags if flag not in _JOB_FLAGS]
@@ -85,6 +102,7 @@ def _queue(place: Place, arguments: tuple[str, ...]) -> int:
             )
             for one in places
         ]
+        tell_if_paused(workspace)
     emit("--json" in flags, {"jobs": jobs}, jobs)
     return Exit.OK
 

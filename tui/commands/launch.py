@@ -41,12 +41,14 @@ def replay(place: Place, run: str, no_wait: bool, as_json: bool) -> int:
     """Run RUN's recorded settings again in another folder; exit 0 if it came out the same."""
     from sessions.replay import replay as queue_replay
 
-    from ..launching import await_verdict
+    from ..launching import await_verdict, tell_if_paused, tell_of_replay
 
     with acting(place) as workspace:
         found = find(place, run)
         identifier = queue_replay(workspace, place.task, found.folder)
+        tell_if_paused(workspace)
         if no_wait:
             emit(as_json, {"of": found.id, "replay": identifier}, [identifier])
             return 0
+        tell_of_replay(workspace, place.task, identifier)
         return await_verdict(workspace, identifier, as_json)

@@ -1,11 +1,15 @@
 """`rlhf-tui stop`, `resume`, `rm`, `restore`, `note`, `tag`, `add`, `prune`: looking after runs."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ..acting import Found, Several, acting, confirm, emit, find, json_option, yes_option
+from ..acting import Found, Several, acting, confirm, emit, find, json_option, narrate, yes_option
 from ..place import Place
+
+if TYPE_CHECKING:
+    from sessions.paths import Workspace
 
 runs_argument = click.argument("names", metavar="RUN...", nargs=-1, required=True)
 
@@ -37,6 +41,8 @@ def resume(place: Place, names: tuple[str, ...], as_json: bool) -> None:
     """Queue another attempt at runs that were stopped, failed or were lost."""
     from sessions.resume import resume as again
 
+    from ..launching import tell_if_paused
+
     with acting(place) as workspace:
         several = Several()
 
@@ -45,6 +51,8 @@ def resume(place: Place, names: tuple[str, ...], as_json: bool) -> None:
             return run.id
 
         resumed = several.each(several.find(place, names), act)
+        if resumed:
+            tell_if_paused(workspace)
         several.emit(as_json, "runs", resumed, resumed)
 
 
@@ -134,8 +142,21 @@ def add(place: Place, folder: Path, remove: bool, as_json: bool) -> None:
     from sessions import added
 
     with acting(place) as workspace:
-        places = (added.forget if remove else added.add)(workspace, folder)
+        places = added.forget(workspace, folder) if remove else _add(place, workspace, folder)
         emit(as_json, {"folders": places}, places)
+
+
+def _add(place: Place, workspace: "Workspace", folder: Path) -> list[str]:
+    """The added folders; says which runs are shown already."""
+    from sessions import added
+
+    known = {path.resolve() for path in place.catalogue().scan().folders.values()}
+    places = added.add(workspace, folder, known)
+    runs = added.runs_in(folder.expanduser().resolve())
+    twice = sorted(run.name for run in runs if run.resolve() in known)
+    if twice:
+        narrate(f"shown once, as before: {', '.join(twice)}")
+    return places
 
 
 @click.command(short_help="Show and free disk space.")
@@ -146,20 +167,26 @@ def add(place: Place, folder: Path, remove: bool, as_json: bool) -> None:
 @click.pass_obj
 def prune(place: Place, checkpoints: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Empty the trash and the cache for good; say what takes space."""
-    from sessions.disk import removable, remove, run_sizes, usage
+    from sessions.disk import CHECKPOINTS, removable, remove, run_sizes, usage
 
-    from ..disk_table import usage_lines
+    from ..disk_table import remarks, usage_lines
 
     with acting(place, changes=not dry_run) as workspace:
-        before, items = usage(workspace), removable(workspace, checkpoints)
+        before, found = usage(workspace), removable(workspace)
+        items = [i for i in found if checkpoints or i.kind != CHECKPOINTS]
+        kept = sum(i.size for i in found if i not in items)
         sizes = [
             {"id": run, "bytes": whole, "checkpoints": part}
             for run, (whole, part) in run_sizes(workspace).items()
         ]
         rows = [{"kind": i.kind, "path": str(i.path), "bytes": i.size} for i in items]
         if not dry_run and items:
-            confirm(f"Remove {len(items)} item(s), {sum(i.size for i in items):,} bytes?", yes)
+            asked = f"Remove {len(items)} item(s), {sum(i.size for i in items):,} bytes?"
+            confirm("\n".join([*remarks(rows, kept), asked]), yes)
         freed = 0 if dry_run else remove(items)
         document = {"usage": before, "runs": sizes, "items": rows, "freed": freed}
-        lines = usage_lines(before, sizes, rows, None if dry_run else freed)
+        lines = [
+            *usage_lines(before, sizes, rows, None if dry_run else freed),
+            *remarks(rows, kept),
+        ]
         emit(as_json, document | {"dry_run": dry_run}, lines)

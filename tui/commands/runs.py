@@ -3,10 +3,13 @@
 import click
 
 from ..acting import evaluate_option
+from ..fields import FIELDS
 from ..place import Place
 
+_EPILOG = f"Fields, to filter and to sort by: {' '.join(FIELDS)}"
 
-@click.command(short_help="List the runs with proxy and KL per family.")
+
+@click.command(short_help="List the runs with proxy and KL per family.", epilog=_EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.option("--csv", "as_csv", is_flag=True, help="CSV of every field.")
 @click.option("--filter", "wanted", default="", metavar="EXPR", help="As in the dashboard.")
