@@ -40,7 +40,22 @@ def test_why_points_were_lost_the_most_expensive_first() -> None:
     text = plain(grade_document())
     assert text.index("decision D2") < text.index("decision D1")
     assert "gain, dune: -0.2, expected 0" in text
-    assert "nothing lost: D3c" in text
+    assert text.index("nothing lost") < text.index("decision D3c")
+
+
+def test_what_a_part_asks_is_said_beside_its_code() -> None:
+    document = grade_document()
+    assert "-0.075  decision D2  score 0.500" in plain(document)  # one that was kept before
+    document["components"]["decision"]["parts"]["D2"]["asks"] = "runs recommended as truth says"
+    assert "decision D2 runs recommended as truth says  score 0.500" in plain(document)
+
+
+async def test_the_abbreviations_are_explained_under_the_keys(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 50)) as pilot:
+        await ready(app, pilot)
+        await type_keys(app, "5", "question_mark")
+        await until(pilot, lambda: "pro. dec. dia. rep. are the scores of" in screen_text(app))
 
 
 def test_a_weak_isolation_says_what_to_do() -> None:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from sessions.grades import Grading, Kept, Shelf
 
 COMPONENTS = ("progress", "decision", "diagnosis", "reporting")
+SHORT = tuple(f"{name[:3]}." for name in COMPONENTS)
+LEGEND = (
+    f"{' '.join(SHORT)} are the scores of {', '.join(COMPONENTS)}, from 0 to 1. "
+    "enter on a grade says what each of their parts asks; all: rlhf-tui grade --help"
+)
 HEAD, SUBMISSION, GRADING, GRADE = "head", "submission", "grading", "grade"
 _BEGINS = re.compile(r"diagnostic (\d+)/(\d+): begins on (\S+), (at most .*)")
 _ENDED = re.compile(r"diagnostic (\d+)/(\d+): (?!begins)(.*)")
@@ -53,7 +58,7 @@ def columns(room: int) -> int:
 
 def titles(room: int) -> str:
     """The heading over the figures of grades."""
-    names = " ".join(f"{name[:3]}." for name in COMPONENTS)
+    names = " ".join(SHORT)
     head = (
         f"  {'state':8} {pad('', columns(room))} {'reward':>6} {names} {'isolation':11} {'age':>4}"
     )
