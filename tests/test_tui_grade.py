@@ -10,11 +10,12 @@ from grade_documents import grade_document, keep
 from piloting import app_over, ready, screen_text, type_keys, until
 from synthetic import Console, open_terminal
 
+from grader import report
 from sessions.grades import Grading, Shelf, Watch, kept, read_grade, remember, submissions
 from sessions.paths import Workspace
 from tui.grade_compare import compared_lines
 from tui.grade_desk import Desk
-from tui.grade_detail import detail_lines, loss_rows
+from tui.grade_detail import detail_lines, loss_rows, value_text
 from tui.grading import SUBMISSION, items, line, stages, state_of, titles
 from tui.messages import ShelfChanged
 from tui.performing import Outcome
@@ -41,6 +42,13 @@ def test_why_points_were_lost_the_most_expensive_first() -> None:
     assert text.index("decision D2") < text.index("decision D1")
     assert "gain, dune: -0.2, expected 0" in text
     assert text.index("nothing lost") < text.index("decision D3c")
+
+
+@pytest.mark.parametrize(
+    "value", [0.4422791, 0.6, 12, True, None, [], [0.25, "a"], {"improved": [], "q": 0.4422791}]
+)
+def test_a_value_is_worded_as_the_grader_words_it(value: Any) -> None:
+    assert value_text(value) == report._shown(value)
 
 
 def test_what_a_part_asks_is_said_beside_its_code() -> None:
@@ -98,7 +106,7 @@ def test_a_torn_grade_is_named_and_the_others_are_read(tmp_path: Path) -> None:
 
 
 def test_differences_of_two_grades_are_marked() -> None:
-    left, right = grade_document(), grade_document(0.7, "none is lower")
+    left, right = grade_document(0.50001), grade_document(0.50002, "none is lower")
     lines = [one.plain for one in compared_lines((left, right), 100)]
     assert any(one.startswith("≠ reward") for one in lines)
     assert any(one.startswith("≠   D1") for one in lines)

@@ -117,13 +117,17 @@ def _evidence(item: Document) -> str:
 
 
 def value_text(value: Any) -> str:
+    """A value of the document as the grader's own table words it."""
     if value is None:
         return "nothing"
     if isinstance(value, list):
         return fit(", ".join(map(value_text, value[:12])) or "none", 300)
+    if isinstance(value, Mapping):
+        pairs = [f"{clean(str(key))}: {value_text(item)}" for key, item in value.items()]
+        return fit("; ".join(pairs[:24]), 300)
     if isinstance(value, bool):
         return str(value).lower()
-    return fit(exact(value), 300)
+    return f"{value:.4g}" if isinstance(value, float) else fit(clean(str(value)), 300)
 
 
 def _wrapped(text: str, room: int, indent: str, style: str = "") -> Iterator[Text]:
