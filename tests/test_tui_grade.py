@@ -16,7 +16,7 @@ from sessions.paths import Workspace
 from tui.grade_compare import compared_lines
 from tui.grade_desk import Desk
 from tui.grade_detail import detail_lines, loss_rows, value_text
-from tui.grading import SUBMISSION, items, line, stages, state_of, titles
+from tui.grading import SUBMISSION, items, line, stage, stages, state_of, titles
 from tui.messages import ShelfChanged
 from tui.performing import Outcome
 from tui.screens import grade_folder
@@ -144,6 +144,7 @@ def test_stages_of_a_grading_name_the_reward_model_at_hand() -> None:
     shown = list(stages(said))
     assert shown[1] == ("✓", "diagnostic 1/2 on rm_h2: ok, 0.2 CPU-seconds")
     assert shown[2] == ("▶", "diagnostic 2/2 on rm_h1, at most 720 s")
+    assert stage(("--- attempt 1, 2026-01-02T03:04:05Z",)) == stage(()) == "starting"
 
 
 def test_folders_elsewhere_are_remembered_once(tmp_path: Path) -> None:

@@ -138,7 +138,13 @@ def isolation_level(document: Document) -> str:
 
 def stage(said: tuple[str, ...]) -> str:
     """What a grading does now, by its narration."""
-    return clean(said[-1]) if said else "about to begin"
+    told = list(_narrated(said))
+    return clean(told[-1]) if told else "starting"
+
+
+def _narrated(said: tuple[str, ...]) -> Iterator[str]:
+    """The narration without the headers of attempts."""
+    return (text for text in said if not text.startswith("---"))
 
 
 def last_words(one: "Grading") -> str:
@@ -153,7 +159,7 @@ def stages(said: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """(mark, text) of each stage so far: done, or the one at hand."""
     begun: dict[str, str] = {}
     lines = []
-    for text in (text for text in said if not text.startswith("---")):
+    for text in _narrated(said):
         begins, ended = _BEGINS.match(text), _ENDED.match(text)
         if begins:
             begun[begins[1]] = begins[3]
