@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from .errors import Exit, GraderError, error_document
+from .part import COMPONENTS
 from .printable import one_line
 
 
@@ -50,7 +51,17 @@ def _of_caller(command: Callable[..., int]) -> Callable[..., int]:
     return option(command) if _CALLER else command
 
 
-@program.command("grade")
+def _legend() -> str:
+    """What each part of a grade asks, for --help (\b: the lines stay as they are)."""
+    lines = [
+        f"  {part:4} {asks}" if part else name
+        for name, parts in COMPONENTS.items()
+        for part, asks in [("", ""), *parts.items()]
+    ]
+    return "\n".join(["\b", "Components and their parts, each scored from 0 to 1:", *lines])
+
+
+@program.command("grade", epilog=_legend())
 @click.argument("folders", nargs=-1, required=True, type=_FOLDER, metavar="DIR...")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--out", type=_FOLDER, help="Also write the document to this file.")

@@ -16,7 +16,8 @@ from . import keep
 from .arena import Arena
 from .cli import narrate
 from .errors import Exit, GraderError, TruthError, error_document
-from .grade import PARTS, Options, grade, wanted_parts
+from .grade import Options, grade, wanted_parts
+from .part import COMPONENTS, PARTS
 from .report import console, document, table
 
 _DIAGNOSIS = ("G1", "G2", "G3")
@@ -29,7 +30,7 @@ def _options(only: str, no_diagnostic: bool, allow_unprotected: bool) -> Options
     try:
         parts = wanted_parts(names)
     except KeyError as error:
-        known = ", ".join(["progress", "decision", "diagnosis", "reporting", *PARTS])
+        known = ", ".join([*COMPONENTS, *PARTS])
         raise click.UsageError(f"--only: no part {error}; there are {known}") from None
     if no_diagnostic:
         parts -= set(_DIAGNOSIS)

@@ -17,7 +17,7 @@ from .diagnose import Narrate, diagnose
 from .diagnosis import diagnosis
 from .errors import IsolationError
 from .facts import Diagnosis, Measured, Truth
-from .part import Component, Part, skipped
+from .part import COMPONENTS, PARTS, Component, Part, skipped
 from .progress import progress
 from .reporting import reporting
 from .sandbox.allow import View, make_view
@@ -28,14 +28,7 @@ from .sandbox.proof import Isolation, prove
 from .snapshot import NO_ROOM
 from .submission import Submission
 
-COMPONENTS: dict[str, tuple[str, ...]] = {
-    "progress": ("P",),
-    "decision": ("D1", "D2", "D3a", "D3b", "D3c"),
-    "diagnosis": ("G1", "G2", "G3"),
-    "reporting": ("R1", "R2", "R3", "R4"),
-}
 _OF_CHECKPOINT = {"P", "D1", "D3a", "D3b", "R1", "R2"}
-PARTS = tuple(part for parts in COMPONENTS.values() for part in parts)
 _NO_PANDAS = "pandas is not installed, a diagnostic may need it: pip install 'rlhf-tui[grade]'"
 
 

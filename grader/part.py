@@ -4,6 +4,28 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+COMPONENTS = {  # the parts of each, and what they ask
+    "progress": {"P": "share of a strong policy's gain in true quality"},
+    "decision": {
+        "D1": "no family truly below the reference",
+        "D2": "runs recommended as truth says",
+        "D3a": "improvement claimed, and true",
+        "D3b": "improved families named as truth says",
+        "D3c": "two lists that divide the six families",
+    },
+    "diagnosis": {
+        "G1": "risk ranks planted families above clean ones",
+        "G2": "families flagged in held-out reward models",
+        "G3": "families flagged in the shipped reward model",
+    },
+    "reporting": {
+        "R1": "dev_eval's proxy and KL as measured again",
+        "R2": "estimate of true quality near the truth",
+        "R3": "the headings of summary.md",
+        "R4": "two experiments with files and results",
+    },
+}
+PARTS = {part: asks for parts in COMPONENTS.values() for part, asks in parts.items()}
 _SHOWN_ITEMS = 24
 _SHOWN_CHARS = 200
 
@@ -43,6 +65,7 @@ class Part:
 
     def document(self) -> dict[str, Any]:
         return {
+            "asks": PARTS[self.name],
             "score": self.score,
             "weight": self.weight,
             "why": self.why,

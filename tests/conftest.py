@@ -11,6 +11,7 @@ import pytest
 import torch
 from grader_world import arena as arena
 from grader_world import sound as sound
+from leftovers import watch
 from log_reader import log as log
 from sandbox_field import field as field
 from sandbox_field import view as view
@@ -26,6 +27,7 @@ from rlhf.reward_model import RewardModel, load_rm
 ROOT = Path(__file__).resolve().parents[1]
 TASK = ROOT / "fixture" / "task"
 
+watch()
 torch.set_num_threads(1)
 hypothesis.settings.register_profile(  # a busy machine is no fault
     "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 
 from grader.arena import Arena
-from grader.grade import PARTS, Grade, Options, grade
+from grader.grade import Grade, Options, grade
+from grader.part import PARTS
 from grader.report import document
 from grader.sandbox.limits import Limits
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 import pyte
+from leftovers import marked
 
 KEYS = {
     "enter": "\r",
@@ -39,7 +40,7 @@ class Terminal:
         self.output = b""
         self.pid, self.master = pty.fork()
         if self.pid == 0:
-            os.execvpe(command[0], list(command), dict(environment))
+            os.execvpe(command[0], list(command), {**environment, **marked()})
         self.resize(columns, lines)
         self.code: int | None = None
 

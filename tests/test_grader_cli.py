@@ -10,7 +10,7 @@ from full_disk import fill, small_disk
 from grader import cli, keep
 from grader.arena import Arena, at
 from grader.errors import Exit, TruthError
-from grader.grade import COMPONENTS, PARTS
+from grader.part import COMPONENTS, PARTS
 from grader.sandbox.level import Layers
 
 
@@ -31,9 +31,9 @@ def test_json_is_exactly_one_document(capsys: Any, arena: Arena, sound: Path) ->
     assert (found["format"], found["invalid"], found["skipped"]) == (1, 0, [])
     for name, parts in COMPONENTS.items():
         component = found["components"][name]
-        assert tuple(component["parts"]) == parts
+        assert component["parts"].keys() == parts.keys()
         for part in component["parts"].values():
-            assert part.keys() == {"score", "weight", "why", "evidence"}
+            assert part.keys() == {"asks", "score", "weight", "why", "evidence"}
             for row in part["evidence"]:
                 assert row.keys() == {"read", "found", "expected"}
     weights = {name: component["weight"] for name, component in found["components"].items()}
@@ -49,6 +49,7 @@ def test_table_names_every_part_and_the_total(capsys: Any, arena: Arena, sound: 
     assert code == Exit.OK
     for name in [*COMPONENTS, *PARTS, "reward", "isolation"]:
         assert name in out
+    assert all(asks in " ".join(out.split()) for asks in PARTS.values())
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -13,6 +13,7 @@ from conftest import ROOT
 
 from grader.arena import Arena
 from grader.errors import Exit
+from grader.part import PARTS
 
 
 @pytest.mark.parametrize(
@@ -156,3 +157,17 @@ def test_help_is_that_of_the_program_that_was_called(command: str, has: str) -> 
     assert has in called and "[required]" not in called
     assert f"Usage: python -m grader {command} [OPTIONS]" in own and has not in own
     assert ("[required]" in own) == (command == "grades")
+
+
+@pytest.mark.parametrize("module", ["grader", "tui.cli"])
+def test_help_says_what_each_part_asks_without_torch(module: str, tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('help needs no torch')")
+    helped = subprocess.run(
+        [sys.executable, "-m", module, "grade", "--help"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}", "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+    )
+    assert helped.returncode == 0, helped.stderr
+    for part, asks in PARTS.items():
+        assert f"\n    {part:4} {asks}\n" in helped.stdout

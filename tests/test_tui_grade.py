@@ -10,12 +10,13 @@ from grade_documents import grade_document, keep
 from piloting import app_over, ready, screen_text, type_keys, until
 from synthetic import Console, open_terminal
 
+from grader import report
 from sessions.grades import Grading, Shelf, Watch, kept, read_grade, remember, submissions
 from sessions.paths import Workspace
 from tui.grade_compare import compared_lines
 from tui.grade_desk import Desk
-from tui.grade_detail import detail_lines, loss_rows
-from tui.grading import SUBMISSION, items, line, stages, state_of, titles
+from tui.grade_detail import detail_lines, loss_rows, value_text
+from tui.grading import SUBMISSION, items, line, stage, stages, state_of, titles
 from tui.messages import ShelfChanged
 from tui.performing import Outcome
 from tui.screens import grade_folder
@@ -40,7 +41,29 @@ def test_why_points_were_lost_the_most_expensive_first() -> None:
     text = plain(grade_document())
     assert text.index("decision D2") < text.index("decision D1")
     assert "gain, dune: -0.2, expected 0" in text
-    assert "nothing lost: D3c" in text
+    assert text.index("nothing lost") < text.index("decision D3c")
+
+
+@pytest.mark.parametrize(
+    "value", [0.4422791, 0.6, 12, True, None, [], [0.25, "a"], {"improved": [], "q": 0.4422791}]
+)
+def test_a_value_is_worded_as_the_grader_words_it(value: Any) -> None:
+    assert value_text(value) == report._shown(value)
+
+
+def test_what_a_part_asks_is_said_beside_its_code() -> None:
+    document = grade_document()
+    assert "-0.075  decision D2  score 0.500" in plain(document)  # one that was kept before
+    document["components"]["decision"]["parts"]["D2"]["asks"] = "runs recommended as truth says"
+    assert "decision D2 runs recommended as truth says  score 0.500" in plain(document)
+
+
+async def test_the_abbreviations_are_explained_under_the_keys(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 50)) as pilot:
+        await ready(app, pilot)
+        await type_keys(app, "5", "question_mark")
+        await until(pilot, lambda: "pro. dec. dia. rep. are the scores of" in screen_text(app))
 
 
 def test_a_weak_isolation_says_what_to_do() -> None:
@@ -83,7 +106,7 @@ def test_a_torn_grade_is_named_and_the_others_are_read(tmp_path: Path) -> None:
 
 
 def test_differences_of_two_grades_are_marked() -> None:
-    left, right = grade_document(), grade_document(0.7, "none is lower")
+    left, right = grade_document(0.50001), grade_document(0.50002, "none is lower")
     lines = [one.plain for one in compared_lines((left, right), 100)]
     assert any(one.startswith("≠ reward") for one in lines)
     assert any(one.startswith("≠   D1") for one in lines)
@@ -121,6 +144,7 @@ def test_stages_of_a_grading_name_the_reward_model_at_hand() -> None:
     shown = list(stages(said))
     assert shown[1] == ("✓", "diagnostic 1/2 on rm_h2: ok, 0.2 CPU-seconds")
     assert shown[2] == ("▶", "diagnostic 2/2 on rm_h1, at most 720 s")
+    assert stage(("--- attempt 1, 2026-01-02T03:04:05Z",)) == stage(()) == "starting"
 
 
 def test_folders_elsewhere_are_remembered_once(tmp_path: Path) -> None:

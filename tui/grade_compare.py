@@ -15,17 +15,17 @@ def compared_lines(pair: tuple[Document, Document], room: int) -> list[Text]:
     """Two grades side by side; what differs is marked."""
     wide = max(12, (room - 22) // 2)
     lines = []
-    for label, left, right in _compared(*pair):
-        mark = " " if left == right else "≠"
+    for label, left, right, same in _compared(*pair):
+        mark = " " if same else "≠"
         columns = [wrap(text, wide - 1) or [""] for text in (left, right)]
         for number in range(max(map(len, columns))):
             a, b = (column[number] if number < len(column) else "" for column in columns)
             head = f"{mark} {pad(label if not number else '', 18)}"
-            lines.append(Text(f"{head} {pad(a, wide)}{b}", "" if left == right else "bold"))
+            lines.append(Text(f"{head} {pad(a, wide)}{b}", "" if same else "bold"))
     return lines
 
 
-def _compared(left: Document, right: Document) -> Iterator[tuple[str, str, str]]:
+def _compared(left: Document, right: Document) -> Iterator[tuple[str, str, str, bool]]:
     yield from (_both(key, left.get(key), right.get(key)) for key in ("submission", "reward"))
     named = dict.fromkeys([*mapping(left, "components"), *mapping(right, "components")])
     for name in named:
@@ -50,5 +50,5 @@ def _part(part: Document) -> str | None:
     return f"{shown(score_of(part)).strip()} {clean(str(part.get('why')))}" if part else None
 
 
-def _both(label: str, left: Any, right: Any) -> tuple[str, str, str]:
-    return clean(label), value_text(left), value_text(right)
+def _both(label: str, left: Any, right: Any) -> tuple[str, str, str, bool]:
+    return clean(label), value_text(left), value_text(right), left == right

@@ -56,8 +56,9 @@ def detail_lines(document: Document, when: str, compared: str, room: int) -> lis
     for row in lost:
         if row[0] > 0:
             lines += _lost(row, room)
-    full = [f"{part}" for points, _, part, facts in lost if points <= 0 and score_of(facts) == 1]
-    lines.append(Text(f"nothing lost: {clean(' '.join(full)) or 'nowhere'}", "dim"))
+    full = [_named(row) for row in lost if row[0] <= 0 and score_of(row[3]) == 1]
+    lines.append(Text(f"nothing lost{'' if full else ': nowhere'}", "dim"))
+    lines += [Text(fit(f"        {name}", room), "dim") for name in full]
     lines += [Text(), *_diagnostics(document), Text(), *_protection(document, room)]
     return [*lines, Text(), *_rest(document, room)]
 
@@ -90,10 +91,16 @@ def shown(score: float | None) -> str:
     return "    -" if score is None else f"{score:5.3f}"
 
 
+def _named(row: tuple[float, str, str, Document]) -> str:
+    """`decision D2 runs recommended as truth says`: a part, with what it asks if that is kept."""
+    _, component, part, facts = row
+    return clean(" ".join([component, part, *filter(None, [str(facts.get("asks") or "")])]))
+
+
 def _lost(row: tuple[float, str, str, Document], room: int) -> Iterator[Text]:
-    points, component, part, facts = row
+    points, _, _, facts = row
     score = shown(score_of(facts)).strip()
-    yield Text(f"-{points:.3f}  {clean(component)} {clean(part)}  score {score}")
+    yield Text(fit(f"-{points:.3f}  {_named(row)}  score {score}", room))
     yield from _wrapped(clean(str(facts.get("why"))), room, "        ")
     rows = objects(facts, "evidence")
     for item in rows[:MOST_EVIDENCE]:
@@ -110,13 +117,17 @@ def _evidence(item: Document) -> str:
 
 
 def value_text(value: Any) -> str:
+    """A value of the document as the grader's own table words it."""
     if value is None:
         return "nothing"
     if isinstance(value, list):
         return fit(", ".join(map(value_text, value[:12])) or "none", 300)
+    if isinstance(value, Mapping):
+        pairs = [f"{clean(str(key))}: {value_text(item)}" for key, item in value.items()]
+        return fit("; ".join(pairs[:24]), 300)
     if isinstance(value, bool):
         return str(value).lower()
-    return fit(exact(value), 300)
+    return f"{value:.4g}" if isinstance(value, float) else fit(clean(str(value)), 300)
 
 
 def _wrapped(text: str, room: int, indent: str, style: str = "") -> Iterator[Text]:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from sessions.grades import Grading, Kept, Shelf
 
 COMPONENTS = ("progress", "decision", "diagnosis", "reporting")
+SHORT = tuple(f"{name[:3]}." for name in COMPONENTS)
+LEGEND = (
+    f"{' '.join(SHORT)} are the scores of {', '.join(COMPONENTS)}, from 0 to 1. "
+    "enter on a grade says what each of their parts asks; all: rlhf-tui grade --help"
+)
 HEAD, SUBMISSION, GRADING, GRADE = "head", "submission", "grading", "grade"
 _BEGINS = re.compile(r"diagnostic (\d+)/(\d+): begins on (\S+), (at most .*)")
 _ENDED = re.compile(r"diagnostic (\d+)/(\d+): (?!begins)(.*)")
@@ -53,7 +58,7 @@ def columns(room: int) -> int:
 
 def titles(room: int) -> str:
     """The heading over the figures of grades."""
-    names = " ".join(f"{name[:3]}." for name in COMPONENTS)
+    names = " ".join(SHORT)
     head = (
         f"  {'state':8} {pad('', columns(room))} {'reward':>6} {names} {'isolation':11} {'age':>4}"
     )
@@ -133,7 +138,13 @@ def isolation_level(document: Document) -> str:
 
 def stage(said: tuple[str, ...]) -> str:
     """What a grading does now, by its narration."""
-    return clean(said[-1]) if said else "about to begin"
+    told = list(_narrated(said))
+    return clean(told[-1]) if told else "starting"
+
+
+def _narrated(said: tuple[str, ...]) -> Iterator[str]:
+    """The narration without the headers of attempts."""
+    return (text for text in said if not text.startswith("---"))
 
 
 def last_words(one: "Grading") -> str:
@@ -148,7 +159,7 @@ def stages(said: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """(mark, text) of each stage so far: done, or the one at hand."""
     begun: dict[str, str] = {}
     lines = []
-    for text in (text for text in said if not text.startswith("---")):
+    for text in _narrated(said):
         begins, ended = _BEGINS.match(text), _ENDED.match(text)
         if begins:
             begun[begins[1]] = begins[3]

@@ -63,6 +63,8 @@ def help_text(screen: Screen[object]) -> Text:
     text = Text()
     for keys, meaning in sorted(pairs, key=lambda pair: _moves(pair[0])):
         text.append(f"{keys:>{widest}}  ", style="bold").append(f"{meaning}\n")
+    for note in dict.fromkeys(getattr(a.node, "NOTE", "") for _, a in _bindings(screen)):
+        text.append(f"\n{note}\n" if note else "")
     return text.append("\nFilter  ", style="bold").append(_FILTER)
 
 

@@ -13,7 +13,7 @@ from sessions.paths import Workspace
 
 from ..grade_compare import compared_lines
 from ..grade_detail import detail_lines, grading_lines
-from ..grading import GRADE, SUBMISSION, Item, items, stamp
+from ..grading import GRADE, LEGEND, SUBMISSION, Item, items, stamp
 from ..messages import GradesRead, ShelfChanged
 from ..render import clean, number_of
 from ..state import State
@@ -36,6 +36,8 @@ class GradePane(GradedFolder):
         Binding("tab", "other_part", "list/detail", tooltip="Give the keys to the other part"),
         Binding("escape", "back", "back", tooltip="Back to the list, then unmark"),
     ]
+
+    NOTE: ClassVar[str] = LEGEND  # under the keys of `?`
 
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
