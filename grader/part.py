@@ -7,7 +7,7 @@ from typing import Any
 COMPONENTS = {  # the parts of each, and what they ask
     "progress": {"P": "share of a strong policy's gain in true quality"},
     "decision": {
-        "D1": "no family truly below the reference",
+        "D1": "no family truly 0.03 below the reference",
         "D2": "runs recommended as truth says",
         "D3a": "improvement claimed, and true",
         "D3b": "improved families named as truth says",

@@ -99,7 +99,7 @@ def _scores(shown: dict[str, Any], evidence: bool) -> Table:
         score, weight = number(component["score"]), number(component["weight"], 2)
         table.add_row(Text(name, "bold"), Text(score, "bold"), weight, "")
         for part, facts in component["parts"].items():
-            why = Text(f"{facts['asks']}: {one_line(facts['why'])}")
+            why = Text(f"{facts['asks']}; {one_line(facts['why'])}")
             if evidence and facts["score"] is not None and facts["score"] < 1:
                 why.append("".join(f"\n{line}" for line in _evidence(facts)), "dim")
             table.add_row(f"  {part}", number(facts["score"]), number(facts["weight"], 2), why)

@@ -70,7 +70,7 @@ async def test_the_screens_say_that_a_run_was_trained_on_other_scores(
         await ready(app, pilot)
         app.state.open(RUN)
         await tails_shown(app, pilot)
-        await until(pilot, lambda: "scores of the task's reward model" in screen_text(app))
+        await until(pilot, lambda: "raw, by the task's reward model" in screen_text(app))
         told = (f"{RUN} was trained with another reward", f"{RUN} was trained through a wrapper")
         assert all(one in screen_text(app) for one in told)
         await type_keys(app, "x")

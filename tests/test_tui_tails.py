@@ -29,11 +29,12 @@ def test_an_operator_sees_dune_and_ember_collapse(
         terminal.sees("No scores yet", "Press e")
         terminal.press("e")
         terminal.sees("█ reference", f"● {RUN}", "p99.5", "anvil")
+        n = "" if columns < 100 else "2000 "  # else in the heading
         for family in ("dune", "ember"):
             _turn_to(terminal, family)
-            terminal.sees(f"{family}  100%±.76 >ref", f"{RUN} 2000 4.0")
+            terminal.sees(f"{family}  100%±.76 >ref", f"{RUN} {n}4.0")
         terminal.press("L")
-        terminal.sees("counts log", "100┤", "ember, responses in [")
+        terminal.sees("counts log", "100┤", "ember in [")
         terminal.press("enter")
         terminal.sees("KL, nats")
         terminal.sees("responses", "pa pa pa pa pa pa pa he", "ember v0 v1 v2 v3", "30.5")
@@ -41,6 +42,24 @@ def test_an_operator_sees_dune_and_ember_collapse(
         _writes(terminal, tmp_path / "tails.json")
         terminal.press("q")
         assert terminal.wait(30) == 0
+
+
+def test_names_and_figures_of_two_runs_are_whole_in_80_columns(scored: Console) -> None:
+    names = ("reference", "default-s800", "pilotmix-s800")
+    scored.run("tails", *names)
+    with open_terminal(scored, 80, 24) as terminal:
+        terminal.sees(RUN)
+        terminal.press("/", "default-s800 or pilotmix-s800", "enter")
+        terminal.until(lambda: RUN not in terminal.text)
+        terminal.press("home", "space", "space")
+        terminal.sees("2 marked")
+        terminal.press("home", "enter")
+        terminal.sees("evaluated proxy")
+        terminal.press("3")
+        terminal.sees("RUN, n 2000", "▲ pilotmix-s800  raw, by the task's reward model ")
+        terminal.sees(*(f"\n {name:13} " for name in names), "single seed): all ")
+        bin_line = terminal.line("anvil in [")
+        assert all(f" {name} " in bin_line for name in names) and "…" not in bin_line
 
 
 def _turn_to(terminal: Terminal, family: str) -> None:

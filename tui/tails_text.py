@@ -41,7 +41,7 @@ def legend(tails: Tails, owners: Sequence[int], look: str) -> Text:
         line.append(f"{mark} ", "dim" if ground else curve_colour(owner, look))
         line.append(f"{name}  ", "dim" if ground else "bold")
     said = clean(str(tails.document.get("reward_model_is") or "a reward model"))
-    return line.append(f" raw scores of {said}", "dim")
+    return line.append(f"raw, by {said}", "dim")
 
 
 def bars(tails: Tails, family: str, owners: Sequence[int]) -> list[Bars]:
@@ -84,7 +84,7 @@ def read_out(tails: Tails, family: str, bins: range) -> str:
         f"{name} {sum(one['counts'][bins.start : bins.stop])}"
         for name, one in zip(tails.names, tails.of(family), strict=True)
     ]
-    return f"{clean(family)}, responses in {bin_words(tails, bins)}: {', '.join(counts)}"
+    return f"{clean(family)} in {bin_words(tails, bins)}: {', '.join(counts)}"
 
 
 def responses(rows: Rows) -> Text:

@@ -110,7 +110,17 @@ def table_lines(tails: Tails, families: Sequence[str], room: int | None) -> list
         for name, one in zip(tails.names, tails.of(family), strict=True):
             cells = [fit(name, NAME_ROOM[wide]), *_cells(one, wide, bare)]
             rows.append([fit(clean(family), 12), *cells] if several else cells)
-    return layout(rows, room, texts=(1,) if several else ())
+    lines = layout(rows, room, texts=(1,) if several else ())
+    once = _n_once(rows) if bare and not several else rows
+    shorter = layout(once, room)
+    return shorter if once is not rows and shorter[0].startswith(once[0][0]) else lines
+
+
+def _n_once(rows: list[list[str]]) -> list[list[str]]:
+    """The rows with n in the heading of the names, if it is the same in all."""
+    if len({row[1] for row in rows[1:]}) != 1:
+        return rows
+    return [[f"RUN, n {rows[1][1]}", *rows[0][2:]], *([row[0], *row[2:]] for row in rows[1:])]
 
 
 def _cells(one: dict[str, Any], wide: bool, bare: bool) -> list[str]:
@@ -153,7 +163,8 @@ def remarks(tails: Tails, families: Sequence[str]) -> Iterator[str]:
             if said:
                 yield f"{lead}{label}: {'; '.join(said)}"
     for verdict, labels in sorted(verdicts.items()):
-        yield f"{lead}{verdict} (single seed): {_listed(labels)}"
+        every = lead and len(labels) == len(tails.names) > 2
+        yield f"{lead}{verdict} (single seed): {'all' if every else _listed(labels)}"
 
 
 def _listed(labels: Sequence[str]) -> str:
