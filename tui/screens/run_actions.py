@@ -180,8 +180,14 @@ class RunActions(Pane):
             self.shell.say("no run to look at")
             return
         key = runs[0]["id"]
-        screen = SamplesScreen(self.shell, runs[0]["name"], self.state.folders[key])
-        await self.app.push_screen(screen)
+        screen = SamplesScreen(self.shell, self.state, runs[0]["name"], self.state.folders[key])
+
+        def seen(_: None) -> None:
+            """Another family may be the chosen one."""
+            self.update()
+            self.shell.renew()
+
+        await self.app.push_screen(screen, seen)
 
     # -- launching -------------------------------------------------------------------------
 
