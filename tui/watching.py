@@ -53,7 +53,7 @@ class Watch:
     def tell(self) -> str:
         """What has not been said yet, on one line."""
         texts, self.untold = self.untold, []
-        more = f"  and {len(texts) - 1} more notes (6 N)" if len(texts) > 1 else ""
+        more = f"  and {len(texts) - 1} more notes (6, then N)" if len(texts) > 1 else ""
         return texts[-1] + more if texts else ""
 
 

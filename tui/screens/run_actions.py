@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from sessions.task import REFERENCE
+
 from ..fields import Run
 from ..messages import TrashListed
 from ..performing import Outcome
@@ -201,10 +203,11 @@ class RunActions(Pane):
         runs = self.targets()
         if self._refused():
             return
-        if clone and not runs:
-            self.shell.say("no run to clone")
-            return
         like = runs[0] if runs else None
+        if clone and (like is None or like["id"] == REFERENCE):
+            why = "the reference has no settings to clone" if like else "no run to clone"
+            self.shell.say(f"{why}: n starts a new run")
+            return
         folder = self.state.folders[like["id"]] if like else None
         screen = LaunchScreen(self.state, self.shell, like, folder, clone)
         await self.app.push_screen(screen, self._launched)
