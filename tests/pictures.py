@@ -59,7 +59,7 @@ PICTURES = {
     "grade": Picture(("5", "down", "enter"), "points were lost", SUBMISSION),
     "decide": Picture((*BEST, "d"), "still missing", (("runs",),)),
     "launch": Picture(("down", "n"), "1 run on"),
-    "jobs": Picture(("6",), "min left", SWEEP),
+    "jobs": Picture(("6",), "m left", SWEEP),
     "logs": Picture(("slash", *"sweep", "enter", "home", "4"), "step 40/", SWEEP),
 }
 

@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from piloting import app_over, jobs_shown, screen_text
+from piloting import app_over, jobs_shown, screen_text, until
 from synthetic import Console
 
 from sessions.progress import Progress
 from tui.app import ConsoleApp
 from tui.job_rows import head_text, job_text, progress_bar
+from tui.messages import JobsChanged
 from tui.place import Place
 from tui.render import width
 
@@ -104,3 +105,36 @@ def test_the_runs_of_a_sweep_are_told_apart(room: int) -> None:
         assert name in job_text(job, room)
         assert job_text(job, room).index("100%") + 4 <= head_text(room).index("step/s")
     assert width(head_text(room)) <= room
+
+
+def job(name: str, state: str, step: int = 0, left: float | None = None, **more: Any) -> Progress:
+    speed = None if left is None else 2.0
+    return Progress(name, "run", name, state, None, step, 40, speed, left, **more)
+
+
+TOPS = {
+    "2 run 75%  5s left": (job("a", "running", 30, 5.0), job("b", "running", 30, 2.0)),
+    "1 run 75%  2 wait  45s left": (
+        job("a", "running", 30, 5.0),
+        job("b", "queued", place=1),
+        job("c", "queued", place=2),
+    ),
+    "2 run 100%": (job("a", "finished", 40, 0.0), job("b", "running", 40, 0.0)),
+}
+
+
+@pytest.mark.parametrize("top", TOPS)
+async def test_the_top_line_s_time_is_that_of_the_rows(console: Console, top: str) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await jobs_shown(app, pilot, TOPS[top])
+        assert screen_text(app).splitlines()[0].endswith(f" {top}  ")
+
+
+async def test_at_80_columns_the_top_line_says_that_it_is_paused(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await jobs_shown(app, pilot, TOPS["1 run 75%  2 wait  45s left"])
+        app.state.watch.alerts.holding = {name: {} for name in "abc"}
+        app.on_jobs_changed(JobsChanged(app.state.watch.jobs, True))
+        await until(pilot, lambda: "! 3  paused  1 run 75%  " in screen_text(app).splitlines()[0])

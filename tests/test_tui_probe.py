@@ -64,7 +64,7 @@ async def test_the_probe_scores_what_is_typed(console: Console, children: list[i
         await ready(app, pilot)
         await app.push_screen(ProbeScreen(app.pane.shell, PROMPT, RESPONSE))
         await until(pilot, lambda: "score 2.5" in screen_text(app))
-        await type_keys(app, "backspace")
+        await type_keys(app, "end", "backspace")
         await until(pilot, lambda: "'h' is no token" in screen_text(app))
         await type_keys(app, "tab", *"\u202e[/b]", "escape")
         await until(pilot, lambda: gone(children[0]))

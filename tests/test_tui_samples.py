@@ -103,7 +103,7 @@ async def opened(app: ConsoleApp, pilot: Pilot, name: str = RUN) -> SamplesScree
     """The samples screen of a run."""
     await ready(app, pilot)
     folder = app.state.folders[RUN]
-    screen = SamplesScreen(app.pane.shell, name, folder)
+    screen = SamplesScreen(app.pane.shell, app.state, name, folder)
     await app.push_screen(screen)
     return screen
 

@@ -7,11 +7,12 @@ import pytest
 
 from sessions.catalogue import Listing
 from tui.columns import COLUMNS, cell, laid_out
+from tui.compare import differences
 from tui.explain import explain
 from tui.fields import FIELDS
 from tui.filter import FilterError
 from tui.render import age, ascii_only, clean, figure, fit, mix, pad, width, with_error
-from tui.state import Row, State, differences
+from tui.state import Row, State
 from tui.viewport import Viewport
 
 

@@ -96,7 +96,7 @@ async def test_the_samples_keys_fit_and_help_lists_them(console: Console) -> Non
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
-        await app.push_screen(SamplesScreen(app.pane.shell, RUN, app.state.folders[RUN]))
+        await app.push_screen(SamplesScreen(app.pane.shell, app.state, RUN, app.state.folders[RUN]))
         await pilot.pause()
         assert "w write  y copy  ? help" in screen_text(app)
         await type_keys(app, "question_mark")

@@ -112,8 +112,7 @@ class ConsoleApp(ActingApp, PanedApp, DressedApp, PaletteApp, OneKeyApp):
         title = f"{'read-only  ' if self.place.read_only else ''}task {where} "
         notice = self._notice[0] if time.monotonic() < self._notice[1] else ""
         said = notice or self.state.trouble or self.desk.text
-        jobs = in_short(self.state.watch, room)
-        tabs = tabs_line(PANES, self.current, title, room, jobs)
+        tabs = tabs_line(PANES, self.current, title, room, in_short(self.state.watch))
         self.base.query_one("#tabs", Lines).show([tabs])
         self.base.query_one("#status", Lines).show([status_line(said, self.pane.status(), room)])
 

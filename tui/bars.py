@@ -16,16 +16,15 @@ FEWER_HINTS = "? keys "
 
 
 def tabs_line(
-    kinds: "Iterable[PaneKind]", current: str, title: str, room: int, jobs: str = ""
+    kinds: "Iterable[PaneKind]", current: str, title: str, room: int, jobs: Iterable[str] = ()
 ) -> Text:
-    """The panes with their keys, the current one marked; jobs and the title at the right."""
+    """The panes with their keys, the current one marked; of jobs and title what has room."""
     tabs = Text(no_wrap=True)
     for kind in kinds:
         style = "reverse bold" if kind.name == current else ""
         tabs.append(f" {kind.key} {kind.title} ", style=style)
     rest = max(0, room - width(tabs.plain))
-    if jobs:
-        shown = fit(f"  {jobs}  ", rest)
+    if shown := as_many(jobs, rest - 1):
         title = title if rest - width(shown) >= width(title) else ""
         tabs.append(pad(shown, max(0, rest - width(clean(title))), right=True), style="bold")
         rest = width(clean(title))
@@ -34,12 +33,18 @@ def tabs_line(
 
 def key_hints(keys: Iterable[str], room: int) -> str:
     """As many of the keys as have room, the first being the most important; help always."""
-    help_key, shown = "? help", ""
-    for key in keys:
-        if width(f" {shown}{key}  {help_key}") > room:
+    help_key = "? help"
+    return f" {as_many(keys, room - len(help_key) - 1)}{help_key}"
+
+
+def as_many(parts: Iterable[str], room: int) -> str:
+    """The first parts, as many as have room, each with two cells behind it."""
+    shown = ""
+    for part in parts:
+        if width(f"{shown}{part}  ") > room:
             break
-        shown += f"{key}  "
-    return f" {shown}{help_key}"
+        shown += f"{part}  "
+    return shown
 
 
 def status_line(said: str, status: str, room: int) -> Text:

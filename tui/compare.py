@@ -1,6 +1,6 @@
 """In which settings runs differ, and their figures side by side, as lines and as a document."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sessions.rundir import WRAPPER_KEY
@@ -33,3 +33,15 @@ def shown(setting: str, value: Any) -> str:
         return mix(value)
     text = clean(str(value))
     return fit(text.rsplit("/", 1)[-1], 24)
+
+
+def differences(configs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """The settings in which the runs differ: (key, value by run), in the order of the keys."""
+    keys = dict.fromkeys(key for config in configs.values() for key in config)
+    rows = [(key, {run: config.get(key) for run, config in configs.items()}) for key in keys]
+    return [(key, values) for key, values in rows if _differ(values.values())]
+
+
+def _differ(values: Iterable[Any]) -> bool:
+    listed = list(values)
+    return any(value != listed[0] for value in listed[1:])

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .compare import Differences, difference_lines
+from .compare import Differences, difference_lines, differences
 from .deciding import ERRORS
 from .fields import FIELDS, Field, Run
 from .place import Place
 from .pollers import read_configs
 from .render import called, exact, fit, with_error
-from .state import differences
 from .table import layout, to_csv
 
 FIGURES = [key for key, field in FIELDS.items() if field.error or field.group == "dev"]

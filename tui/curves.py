@@ -19,6 +19,7 @@ METRICS = {  # name: the log's key, unit, whether families have it
     "entropy": ("entropy", "nats a token", False),
 }
 OVERALL = "overall"
+EACH = "each family"
 LONGEST_NAME = 24  # cells of a family's name
 CHUNK = 1 << 20  # bytes read in one go
 

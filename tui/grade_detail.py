@@ -1,16 +1,18 @@
 """A grade's document as lines: where the points went and why, most expensive loss first."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from .grading import COMPONENTS, Document, last_words, score_number, score_of, stage, stages
-from .render import NONE, age, clean, exact, fit, pad
+from .render import NONE, age, clean, exact, fit, number_of, pad
 
 if TYPE_CHECKING:
     from sessions.grades import Grading
+
+    from .grading import Item
 
 MOST_EVIDENCE = 12  # comparisons shown of a part
 MOST_OUTPUT = 12  # lines shown of what a diagnostic printed
@@ -61,6 +63,15 @@ def detail_lines(document: Document, when: str, compared: str, room: int) -> lis
     lines += [Text(fit(f"        {name}", room), "dim") for name in full]
     lines += [Text(), *_diagnostics(document), Text(), *_protection(document, room)]
     return [*lines, Text(), *_rest(document, room)]
+
+
+def submission_lines(item: "Item", empty: Sequence[str]) -> list[Text]:
+    """A submission: its folder, what it was made without, what can be done."""
+    lines = [Text(item.label, "bold"), Text(clean(item.key))]
+    if empty:
+        left = f"made with {number_of(len(empty), 'field')} still empty, the first: {empty[0]}"
+        lines += [Text(), Text(clean(left)), Text("rlhf-tui scaffold --check names those left")]
+    return [*lines, Text(), Text("g grades it")]
 
 
 def _head(document: Document, when: str, compared: str, room: int) -> Iterator[Text]:

@@ -28,8 +28,11 @@ class OneKeyApp(App[int]):
             return
         if isinstance(self.focused, Input) and event.is_printable:
             await self.focused._on_key(event)
-        else:
-            await self._check_bindings(event.key)
+        elif not await self._check_bindings(event.key):
+            self.unused_key(event)
+
+    def unused_key(self, event: events.Key) -> None:
+        """A key that does nothing here."""
 
 
 def _one_line(pasted: str) -> str:

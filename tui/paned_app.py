@@ -71,6 +71,12 @@ class PanedApp(App[int]):
         self.pane.focus_default()
         self.renew()
 
+    def unused_key(self, event: events.Key) -> None:
+        """Say of a key of other panes which they are."""
+        there = [f"{kind.title} ({kind.key})" for kind in PANES if event.key in kind.keys]
+        if there and event.is_printable and self.screen is self.base:
+            self.pane.shell.say(f"{event.character} is a key of {' and '.join(there)}")
+
     async def _mounted(self, name: str) -> None:
         """Have the pane; the one before it is the current one until it can be shown."""
         if not self.base.query(f"#pane-{name}"):

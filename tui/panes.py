@@ -1,16 +1,14 @@
 """The panes of the dashboard, in the order of their keys."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from .screens.grade import GradePane
 from .screens.jobs import JobsPane
 from .screens.logs import LogsPane
-from .screens.pane import Pane, Shell
+from .screens.pane import Pane
 from .screens.run import RunPane
 from .screens.runs import RunsPane
 from .screens.tails import TailsPane
-from .state import State
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,13 @@ class PaneKind:
     key: str
     name: str
     title: str
-    make: Callable[[State, str, Shell], Pane]
+    make: type[Pane]
+
+    @property
+    def keys(self) -> set[str]:
+        """Those that do something in it."""
+        bound = [one for cls in self.make.__mro__ for one in vars(cls).get("BINDINGS", ())]
+        return {key for one in bound for key in one.key.split(",")}
 
 
 PANES = (

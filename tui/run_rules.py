@@ -63,7 +63,7 @@ def unsaved(folders: Mapping[str, Path]) -> Iterator[str]:
 def if_trashed(run: Run) -> str:
     """What is lost of a run that is thrown away."""
     kept = "notes and decisions stay"
-    return f"{run['state']}, {run['step'] or 0} steps and its checkpoints go; {kept}"
+    return f"{run['state']}: {run['step'] or 0} steps go, with any checkpoint; {kept}"
 
 
 def note_commands(text: str, ids: Sequence[str]) -> list[list[str]]:

@@ -1,7 +1,7 @@
 """What the dashboard knows and what the person chose. A plain class: no Textual here."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from operator import itemgetter
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sessions.states import LIVE
 
 from .columns import DEFAULT_COLUMNS
-from .curves import OVERALL, Curve
+from .curves import EACH, METRICS, OVERALL, Curve
 from .fields import FIELDS, Field, Run
 from .filter import FilterError, Test, compile_filter
 from .filter_pass import PASS_S, passing
@@ -84,7 +84,8 @@ class State:
     open_run: str | None = None
     curves: dict[str, Curve] = field(default_factory=dict)
     metric: str = "proxy"
-    scope: str = OVERALL
+    scope: str = OVERALL  # of the curves: overall, a family, or each
+    family: str = ""  # the last one chosen: panes that show one at a time open there
     slots: dict[str, int] = field(default_factory=dict)
     drafts: dict[str | None, Draft] = field(default_factory=dict)  # launch forms, by their parent
     watch: Watch = field(default_factory=Watch)
@@ -215,6 +216,24 @@ class State:
         self.open_run = key
         self._give_slots()
 
+    def look_at(self, scope: str) -> None:
+        """Show the curves of a scope, by a metric that it has."""
+        self.scope = scope
+        if scope != OVERALL and not METRICS[self.metric][2]:
+            self.metric = "proxy"
+        if scope not in (OVERALL, EACH):
+            self.family = scope
+
+    def turn_family(self, families: Sequence[str], by: int) -> None:
+        """Choose another of these families, for every pane."""
+        if len(families) > 1:
+            here = families.index(self.family_of(families))
+            self.look_at(families[(here + by) % len(families)])
+
+    def family_of(self, families: Sequence[str]) -> str:
+        """The one of these that is shown: the chosen one, else the first."""
+        return self.family if self.family in families else next(iter(families), "")
+
     def _give_slots(self) -> None:
         """Colours and glyphs: a run keeps its own as long as it is shown."""
         shown = self.overlaid()
@@ -228,15 +247,3 @@ class State:
         """Drop the curves of runs that are not shown any more."""
         shown = self.overlaid()
         self.curves = {key: curve for key, curve in self.curves.items() if key in shown}
-
-
-def differences(configs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """The settings in which the runs differ: (key, value by run), in the order of the keys."""
-    keys = dict.fromkeys(key for config in configs.values() for key in config)
-    rows = [(key, {run: config.get(key) for run, config in configs.items()}) for key in keys]
-    return [(key, values) for key, values in rows if _differ(values.values())]
-
-
-def _differ(values: Iterable[Any]) -> bool:
-    listed = list(values)
-    return any(value != listed[0] for value in listed[1:])

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from .histograms import Picture
 from .render import clean, fit
+from .state import State
 from .tails_text import bars, note, read_out
 from .tails_view import Tails, remarks, table_lines
 
@@ -20,19 +21,14 @@ Room = tuple[int, int]  # columns and lines of the terminal
 class Choice:
     """The choices of the person who looks; `cursor` None is the highest bin that is filled."""
 
-    family_at: int = 0
+    state: State
     alone: bool = False
     log: bool = False
     cursor_at: int | None = None
 
     def family(self, tails: Tails | None) -> str:
         """The family that is read out."""
-        families = tails.families if tails else []
-        return families[min(self.family_at, len(families) - 1)] if families else ""
-
-    def turn(self, tails: Tails | None, by: int) -> None:
-        """Read out another family."""
-        self.family_at = (self.family_at + by) % max(1, len(tails.families) if tails else 1)
+        return self.state.family_of(tails.families if tails else ())
 
     def panels(self, tails: Tails | None, room: Room) -> list[str]:
         """The families whose histograms are shown."""

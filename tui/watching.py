@@ -10,6 +10,7 @@ from sessions.states import LIVE
 
 from .alerts import Alerts
 from .fields import Run
+from .job_table import duration
 from .render import clean
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Watch:
     def tell(self) -> str:
         """What has not been said yet, on one line."""
         texts, self.untold = self.untold, []
-        more = f"  and {len(texts) - 1} more notes (6 N)" if len(texts) > 1 else ""
+        more = f"  and {len(texts) - 1} more notes (6, then N)" if len(texts) > 1 else ""
         return texts[-1] + more if texts else ""
 
 
@@ -67,21 +68,24 @@ def ends(before: Mapping[str, Run], runs: Mapping[str, Run]) -> list[str]:
     return notes
 
 
-def in_short(watch: Watch, room: int) -> str:
-    """The bar's figures: what runs and how far, what waits, how long, what is alarming."""
-    waiting = sum(job.state == "queued" for job in watch.jobs)
+def in_short(watch: Watch) -> list[str]:
+    """The bar's figures, most important first: alarms, what runs and waits, how long it takes."""
+    waiting = [job for job in watch.jobs if job.state == "queued"]
     running = [job for job in watch.jobs if job.state != "queued"]
     parts = [f"! {len(watch.alerts.holding)}"] if watch.alerts.holding else []
-    if running:
-        parts.append(f"{len(running)} run {_share(running)}".strip())
-    if waiting:
-        parts.append(f"{waiting} wait")
-    if watch.paused:
-        parts.append("paused")
-    left = [job.left_s for job in running if job.left_s is not None]
-    if left and room >= 100:
-        parts.append(f"{max(1, round(max(left) / 60))} min left")
-    return "  ".join(parts)
+    parts += ["paused"] if watch.paused else []
+    parts += [f"{len(running)} run {_share(running)}".strip()] if running else []
+    parts += [f"{len(waiting)} wait"] if waiting else []
+    left = _left(running, [] if watch.paused else waiting)
+    return [*parts, f"{duration(left)} left"] if left else parts
+
+
+def _left(running: "Sequence[Progress]", waiting: "Sequence[Progress]") -> float:
+    """Seconds: the longest of what runs, then what waits, as fast as all that runs together."""
+    live = [job for job in running if job.state in ("running", "stalled") and job.left_s]
+    speed = sum(job.steps_per_s or 0 for job in live)
+    steps = sum((job.steps or 0) - (job.step or 0) for job in waiting)
+    return max((job.left_s or 0 for job in live), default=0) + (steps / speed if speed else 0)
 
 
 def _share(running: "Sequence[Progress]") -> str:

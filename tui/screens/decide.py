@@ -13,6 +13,7 @@ from ..deciding import evidence_lines
 from ..fields import Run
 from ..performing import Outcome
 from ..render import called, clean
+from ..widgets.typing_line import TypingLine
 from .pane import Pane, Shell
 
 CHOOSE = "s ship   h hold   up down scroll   esc leaves it undecided"
@@ -56,13 +57,12 @@ class DecideScreen(ModalScreen[None]):
             yield Static(f"decide on {self._run_name}", classes="box-title", markup=False)
             with VerticalScroll(can_focus=False):
                 yield Static("reading the evidence ...", id="evidence", markup=False)
-            yield Input(id="reason", select_on_focus=False, max_length=4000)
+            yield TypingLine(id="reason", max_length=4000)
             yield Static(CHOOSE, id="decide-hint", classes="box-hint", markup=False)
 
     def on_mount(self) -> None:
         """Ask for the evidence; the line for the reason comes with a choice."""
         line = self.query_one(Input)
-        line.cursor_blink = False
         line.display = False
         self.set_focus(None)
         self._read()

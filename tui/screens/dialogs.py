@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 from ..messages import LossesFound
 from ..render import clean
 from ..widgets.choices import Choice, Choices
+from ..widgets.typing_line import TypingLine
 
 
 class Reader(ModalScreen[None]):
@@ -77,14 +78,12 @@ class Picker(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """A line to type in, over what matches."""
         with Vertical(classes="box"):
-            yield Input(placeholder=self._heading, select_on_focus=False)
+            yield TypingLine(placeholder=self._heading)
             yield Choices()
 
     def on_mount(self) -> None:
         """Show all choices at first."""
-        line = self.query_one(Input)
-        line.cursor_blink = False
-        self.set_focus(line)
+        self.set_focus(self.query_one(Input))
         self.query_one(Choices).show(self._choices)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -186,14 +185,12 @@ class Ask(ModalScreen[str | None]):
         """Question, line, hint."""
         with Vertical(classes="box box-small"):
             yield Static(self._heading, classes="box-title", markup=False)
-            yield Input(self._value, select_on_focus=False)
+            yield TypingLine(self._value)
             yield Static(self._hint, classes="box-hint", markup=False)
 
     def on_mount(self) -> None:
-        """A still cursor: nothing repaints by itself."""
-        line = self.query_one(Input)
-        line.cursor_blink = False
-        self.set_focus(line)
+        """Give the keys to the line."""
+        self.set_focus(self.query_one(Input))
 
     def action_give(self) -> None:
         """Give back what was typed."""

@@ -12,7 +12,7 @@ from sessions.grades import Shelf
 from sessions.paths import Workspace
 
 from ..grade_compare import compared_lines
-from ..grade_detail import detail_lines, grading_lines
+from ..grade_detail import detail_lines, grading_lines, submission_lines
 from ..grading import GRADE, LEGEND, SUBMISSION, Item, items, stamp
 from ..messages import GradesRead, ShelfChanged
 from ..render import clean, number_of
@@ -114,7 +114,7 @@ class GradePane(GradedFolder):
         if item.grading is not None:
             return grading_lines(item.grading, room)
         if item.kind == SUBMISSION:
-            return [Text(item.label, "bold"), Text(clean(item.key)), Text(), Text("g grades it")]
+            return submission_lines(item, self._left_empty.get(item.key) or ())
         document = self._documents.get(item.key)
         if document is None:
             return [Text("reading ...", "dim")]

@@ -13,7 +13,7 @@ from sessions.paths import Workspace
 from ..grading import GRADING, SUBMISSION
 from ..messages import Remembered
 from ..performing import Outcome
-from ..render import called, clean
+from ..render import called, clean, number_of
 from ..state import State
 from ..widgets.choices import Choice
 from ..widgets.grade_list import GradeList
@@ -39,6 +39,7 @@ class GradeActions(Pane):
         self._workspace = Workspace(shell.place.workspace.absolute())
         self._documents: dict[str, dict[str, Any]] = {}
         self._begun: tuple[str, str] | None = None  # folder and job, until the list has the job
+        self._left_empty: dict[str, list[str]] = {}  # fields, by the folder that was made here
         self._named: list[str] = []  # folders named or made here, until the list has them
 
     @property
@@ -176,8 +177,9 @@ class GradeActions(Pane):
         if outcome.failed:
             self.shell.say(f"not made: {outcome.line()}")
             return
-        empty = outcome.document["empty"]
-        self._named.append(outcome.document["folder"])
+        folder, empty = outcome.document["folder"], outcome.document["empty"]
+        self._left_empty[folder] = empty
+        self._named.append(folder)
         self.update()
-        self.table.go_to(SUBMISSION, outcome.document["folder"])
-        self.shell.say(f"made; still empty ({len(empty)}): {clean(', '.join(empty))}")
+        self.table.go_to(SUBMISSION, folder)
+        self.shell.say(f"made, with {number_of(len(empty), 'field')} still empty")

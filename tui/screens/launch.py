@@ -102,7 +102,7 @@ class LaunchScreen(Screen[Launched | None]):
         for row in self.query(SettingRow):
             row.line.placeholder = placeholder(row.option, config if cloned else {})
             if not cloned and self._fresh and not row.line.value:
-                row.line.value = texts.get(row.option, "")
+                row.line.fill_in(texts.get(row.option, ""))
         self._head(config)
 
     # -- checking --------------------------------------------------------------------------

@@ -37,3 +37,10 @@ class PlotsPane(Pane):
         wanted = next((most for most in GRIDS if 1 < count <= most), 0)
         for most, name in GRIDS.items():
             self.query_one("#plots").set_class(most == wanted, name)
+
+    async def action_other(self, by: int) -> None:
+        keys = [run["id"] for row in self.state.rows() for run in row.runs]
+        here = self.state.open_run
+        place = keys.index(here) + by if here in keys else 0
+        if 0 <= place < len(keys):
+            await self.shell.open_run(keys[place], str(self.id).removeprefix("pane-"))

@@ -18,6 +18,7 @@ from ..render import clean
 from ..samples_view import probe_lines
 from ..samples_work import ask
 from ..widgets.lines import Lines
+from ..widgets.typing_line import TypingLine
 from .pane import Shell
 
 if TYPE_CHECKING:
@@ -51,15 +52,14 @@ class ProbeScreen(ModalScreen[None]):
         """Two lines to type in, and the answer."""
         with Vertical(classes="box"):
             yield Static("probe", id="probe-title", classes="box-title", markup=False)
-            yield Input(self._typed[0], id="probe-prompt", placeholder="dune v0 v1 v2 v3")
-            yield Input(self._typed[1], id="probe-response", placeholder="pa ka la ma na pa ra sa")
+            yield TypingLine(self._typed[0], id="probe-prompt", placeholder="dune v0 v1 v2 v3")
+            response = "pa ka la ma na pa ra sa"
+            yield TypingLine(self._typed[1], id="probe-response", placeholder=response)
             yield Lines(id="probe-answer")
             yield Static(HINT, classes="box-hint", markup=False)
 
     def on_mount(self) -> None:
         """Warm the reward model; score what is there."""
-        for line in self.query(Input):
-            line.cursor_blink = line.select_on_focus = False
         self.query_one("#probe-response", Input).focus()
         self._say(["loading the reward model ..."])
         place, folder = self.shell.place, self._folder

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from rlhf.vocab import FAMILIES
 
-from ..curves import METRICS, OVERALL, Curve, families, titled
+from ..curves import EACH, METRICS, OVERALL, Curve, families, titled
 from ..fields import Run
 from ..legend import facts_line, legend_lines
 from ..messages import Chosen
@@ -23,7 +23,6 @@ from .pane import Shell
 from .run_actions import RunActions
 from .run_taking import RunTaking
 
-EACH = "each family"
 NOTHING_OPEN = "No run is open. Choose one in Runs (1) and press enter."
 MOST = len(FAMILIES)  # plots that can be on screen at once
 ROOM_FOR_FOUR = (100, 34)  # cells of the terminal from which on four plots are shown
@@ -90,9 +89,22 @@ class RunPane(RunActions, RunTaking):
         mine = self.state.curves.get(self.state.open_run or "", Curve())
         return next(reversed(mine.steps or self.steps), None)
 
+    def _scopes(self) -> list[str]:
+        return [OVERALL, *families(self._curves()), EACH]
+
+    @property
+    def scope(self) -> str:
+        """What is shown; a family chosen elsewhere may be none of these runs'."""
+        return self.state.scope if self.state.scope in self._scopes() else OVERALL
+
+    def _scope_words(self) -> str:
+        of = families(self._curves())
+        place = f", family {of.index(self.scope) + 1} of {len(of)}" if self.scope in of else ""
+        return f"{titled(self.scope)}{place}"
+
     def panels(self) -> list[tuple[str, str]]:
         """(metric, scope) of each plot that is shown."""
-        metric, scope = "proxy" if self._root.on else self.state.metric, self.state.scope
+        metric, scope = "proxy" if self._root.on else self.state.metric, self.scope
         # the terminal's size: a pane's own is nothing while it is being laid out
         room = self.app.size
         if scope == EACH:
@@ -163,8 +175,8 @@ class RunPane(RunActions, RunTaking):
         bad = sum(curve.bad_lines for curve in state.curves.values())
         if self._root.on:
             axis = "log" if self._log else "linear"
-            return f"proxy against root KL, {titled(state.scope)}  {axis}  K back to steps"
-        parts = [f"{state.metric}, {titled(state.scope)}", "log" if self._log else "linear"]
+            return f"proxy against root KL, {self._scope_words()}  {axis}  K back to steps"
+        parts = [f"{state.metric}, {self._scope_words()}", "log" if self._log else "linear"]
         parts.append("no row yet" if at is None else f"step {at:g}")
         if self._at is None and at is not None:
             parts[-1] += " (newest)"
@@ -187,18 +199,15 @@ class RunPane(RunActions, RunTaking):
         if self._against_root():
             return
         names = list(METRICS)
-        if self.state.scope != OVERALL:
+        if self.scope != OVERALL:
             names = [name for name in names if METRICS[name][2]]
         place = names.index(self.state.metric) if self.state.metric in names else 0
         self.state.metric = names[(place + by) % len(names)]
         self._changed()
 
     def action_scope(self, by: int) -> None:
-        scopes = [OVERALL, *families(self._curves()), EACH]
-        here = scopes.index(self.state.scope) if self.state.scope in scopes else 0
-        self.state.scope = scopes[(here + by) % len(scopes)]
-        if self.state.scope != OVERALL and not METRICS[self.state.metric][2]:
-            self.state.metric = "proxy"
+        scopes = self._scopes()
+        self.state.look_at(scopes[(scopes.index(self.scope) + by) % len(scopes)])
         self._changed()
 
     def action_zoom(self) -> None:
@@ -223,13 +232,6 @@ class RunPane(RunActions, RunTaking):
     def action_follow(self) -> None:
         self._at = None
         self._changed()
-
-    async def action_other(self, by: int) -> None:
-        keys = [run["id"] for row in self.state.rows() for run in row.runs]
-        here = self.state.open_run
-        place = keys.index(here) + by if here in keys else 0
-        if 0 <= place < len(keys):
-            await self.shell.open_run(keys[place])
 
     def action_mark(self) -> None:
         if self.state.open_run:

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from sessions.task import REFERENCE
+
 from ..fields import Run
 from ..messages import TrashListed
 from ..performing import Outcome
@@ -180,8 +182,14 @@ class RunActions(Pane):
             self.shell.say("no run to look at")
             return
         key = runs[0]["id"]
-        screen = SamplesScreen(self.shell, runs[0]["name"], self.state.folders[key])
-        await self.app.push_screen(screen)
+        screen = SamplesScreen(self.shell, self.state, runs[0]["name"], self.state.folders[key])
+
+        def seen(_: None) -> None:
+            """Another family may be the chosen one."""
+            self.update()
+            self.shell.renew()
+
+        await self.app.push_screen(screen, seen)
 
     # -- launching -------------------------------------------------------------------------
 
@@ -195,10 +203,11 @@ class RunActions(Pane):
         runs = self.targets()
         if self._refused():
             return
-        if clone and not runs:
-            self.shell.say("no run to clone")
-            return
         like = runs[0] if runs else None
+        if clone and (like is None or like["id"] == REFERENCE):
+            why = "the reference has no settings to clone" if like else "no run to clone"
+            self.shell.say(f"{why}: n starts a new run")
+            return
         folder = self.state.folders[like["id"]] if like else None
         screen = LaunchScreen(self.state, self.shell, like, folder, clone)
         await self.app.push_screen(screen, self._launched)

@@ -6,13 +6,12 @@ from typing import ClassVar
 from rich.text import Text
 from textual.binding import Binding, BindingType
 
-from ..compare import difference_lines
+from ..compare import difference_lines, differences
 from ..curves import METRICS
 from ..fields import FIELDS
 from ..messages import ConfigsRead
 from ..pollers import read_configs
 from ..readout import curves_csv
-from ..state import differences
 from .dialogs import Ask, Reader, labelled
 from .root_view import RootView
 

@@ -25,6 +25,7 @@ from ..samples_view import (
     tokens_line,
 )
 from ..samples_work import read_samples
+from ..state import State
 from ..tails_work import Cancel
 from ..widgets.lines import Lines
 from ..widgets.rows import Rows
@@ -59,14 +60,14 @@ class SamplesScreen(Screen[None]):
         Binding("escape,q", "leave", "back", tooltip="Back; what is being sampled is cancelled"),
     ]
 
-    def __init__(self, shell: Shell, name: str, folder: Path) -> None:
+    def __init__(self, shell: Shell, state: State, name: str, folder: Path) -> None:
         super().__init__()
-        self.shell = shell
+        self.shell, self.state = shell, state
         self._run, self._folder = name, folder
         self._cancel = Cancel(shell.background.stopping)
         self._document: dict[str, Any] = {}
         self._said = "looking for scores ..."
-        self._family = self._view = 0
+        self._view = 0
 
     def compose(self) -> ComposeResult:
         """Whose and which, the favoured tokens, the responses, the keys."""
@@ -107,10 +108,14 @@ class SamplesScreen(Screen[None]):
     # -- what is shown ---------------------------------------------------------------------
 
     @property
+    def families(self) -> list[str]:
+        """Those of the document."""
+        return list(self._document.get("families", {}))
+
+    @property
     def family(self) -> str | None:
         """The family that is shown."""
-        names = list(self._document.get("families", {}))
-        return names[self._family % len(names)] if names else None
+        return self.state.family_of(self.families) if self.families else None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -127,7 +132,9 @@ class SamplesScreen(Screen[None]):
         name = self.family
         one = self._document["families"][name] if name is not None else {}
         views = " ".join(f"[{v}]" if n == self._view else v for n, v in enumerate(VIEWS))
-        head = Text(f" {clean(self._run)}   {clean(name or '')}   {views}", style="bold")
+        names = self.families
+        place = f"   family {names.index(name) + 1} of {len(names)}" if name is not None else ""
+        head = Text(f" {clean(self._run)}   {clean(name or '')}   {views}{place}", style="bold")
         self.query_one("#samples-head", Lines).show([head])
         self._show_tokens(one)
         self._hint()
@@ -172,7 +179,7 @@ class SamplesScreen(Screen[None]):
         return self.rows[place] if place < len(self.rows) else None
 
     def action_family(self, by: int) -> None:
-        self._family += by
+        self.state.turn_family(self.families, by)
         self._show()
 
     def action_view(self) -> None:

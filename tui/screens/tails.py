@@ -53,7 +53,7 @@ class TailsPane(PlotsPane):
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
         self.desk = TailsDesk(state, shell, self.post_message)
-        self.choice = Choice()
+        self.choice = Choice(state)
         self._visible = False
         self._news = ""  # what is said once the next look-up has been shown
 
@@ -169,7 +169,7 @@ class TailsPane(PlotsPane):
         self.shell.say("")
 
     def action_family(self, by: int) -> None:
-        self.choice.turn(self.tails, by)
+        self.state.turn_family(self.tails.families if self.tails else (), by)
         self._changed()
 
     def action_zoom(self) -> None:
@@ -184,13 +184,6 @@ class TailsPane(PlotsPane):
         if self.tails and self.tails.edges:
             self.choice.move(self.tails, self._bins(), by)
             self._changed()
-
-    async def action_other(self, by: int) -> None:
-        keys = [run["id"] for row in self.state.rows() for run in row.runs]
-        here = self.state.open_run
-        place = keys.index(here) + by if here in keys else 0
-        if 0 <= place < len(keys):
-            await self.shell.open_run(keys[place], "tails")
 
     def action_rows(self) -> None:
         if self.tails and self.desk.read_rows(self.choice.family(self.tails), self._bins()):
@@ -212,7 +205,8 @@ class TailsPane(PlotsPane):
         key = self.state.open_run
         if key in self.state.folders and key in self.state.runs:
             name = self.state.runs[key]["name"]
-            await self.app.push_screen(SamplesScreen(self.shell, name, self.state.folders[key]))
+            screen = SamplesScreen(self.shell, self.state, name, self.state.folders[key])
+            await self.app.push_screen(screen, lambda _: self._changed())
         else:
             self.shell.say("no run is open: choose one in pane 1")
 

@@ -2,13 +2,14 @@
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from ..launch_form import MEANINGS
 from ..render import clean
+from .typing_line import TypingLine
 
 
-class CleanInput(Input):
+class CleanInput(TypingLine):
     """An input into which nothing can be pasted that steers a terminal."""
 
     def insert_text_at_cursor(self, text: str) -> None:
@@ -22,8 +23,7 @@ class SettingRow(Horizontal):
     def __init__(self, option: str, text: str) -> None:
         super().__init__(classes="launch-row")
         self.option = option
-        self.line = CleanInput(text, id=f"launch-{option}", select_on_focus=False)
-        self.line.cursor_blink = False
+        self.line = CleanInput(text, id=f"launch-{option}")
         self._note = Static(MEANINGS[option], classes="launch-note", markup=False)
         self._wrong = ""
 
