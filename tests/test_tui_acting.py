@@ -161,21 +161,6 @@ def test_clone_and_replay(console: Console) -> None:
     assert different["differs"] == ["policy.safetensors"]
 
 
-def test_prune_says_what_it_costs_and_what_it_leaves(console: Console) -> None:
-    console.lab.launch("r", steps=4, save_every=2)
-    console.lab.until("r", "finished")
-    costs, leaves = (
-        "made again when they are wanted",
-        "of checkpoints of finished runs stay: --check",
-    )
-    assert costs not in console.run("prune", "--dry-run").stdout
-    (console.lab.workspace.cache / "eval").mkdir(parents=True)
-    for words in (("--dry-run",), ("--yes",)):
-        told = console.run("prune", *words).stdout
-        assert costs in told and leaves in told
-    assert leaves not in console.run("prune", "--yes", "--checkpoints").stdout
-
-
 def test_notes_tags_and_their_place_in_runs(console: Console) -> None:
     console.json("note", "reference", "looks", "odd")
     assert console.json("tag", "reference", "a", "b")["tags"] == ["a", "b"]

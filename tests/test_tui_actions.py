@@ -51,6 +51,21 @@ def test_of_mixed_marks_what_can_be_done_is_done(verb: str, lab: Lab, console: C
     assert all(name in message for name, message in refused.items())
 
 
+def test_prune_says_what_it_costs_and_what_it_leaves(lab: Lab, console: Console) -> None:
+    lab.launch("r", steps=4, save_every=2)
+    lab.until("r", "finished")
+    costs, leaves = (
+        "made again when they are wanted",
+        "of checkpoints of finished runs stay: --check",
+    )
+    assert costs not in console.run("prune", "--dry-run").stdout
+    (lab.workspace.cache / "eval").mkdir(parents=True)
+    for words in (("--dry-run",), ("--yes",)):
+        told = console.run("prune", *words).stdout
+        assert costs in told and leaves in told
+    assert leaves not in console.run("prune", "--yes", "--checkpoints").stdout
+
+
 def test_a_refusal_is_named_on_stderr_and_the_rest_on_stdout(lab: Lab, console: Console) -> None:
     ended(lab, "a", "b")
     done = console.run("rm", "a", "nobody", "b", "--yes")

@@ -23,7 +23,7 @@ from sessions.wait import POLL_S, wait
 from .acting import Found, acting, emit, find, narrate
 from .exits import CommandError, Exit
 from .launch_options import axes_of
-from .launch_preview import told
+from .launch_preview import NAMED, told
 from .place import Place
 
 
@@ -73,7 +73,9 @@ def tell_if_paused(workspace: Workspace) -> None:
 
 def tell_of_replay(workspace: Workspace, task: Path, identifier: str) -> None:
     """Say how long a replay that was queued takes, before it is waited for."""
-    config = (load(workspace.runs / identifier) or {})["config"]
+    config = (load(workspace.runs / identifier) or {}).get("config")
+    if config is None:  # it is gone again: the waiting says so
+        return
     pace = progress.pace(workspace, task)
     takes = told(progress.expected_seconds(config, pace) if pace else None, pace)
     narrate(f"{identifier}: {config['steps']} steps, {takes}; --no-wait does not wait for them")
@@ -84,7 +86,8 @@ def tell_of_waiting(workspace: Workspace, folders: Sequence[Path]) -> None:
     states = {folder.name: state_of(folder).state for folder in folders}
     living = [f"{name} ({state})" for name, state in states.items() if state in LIVE]
     if living:
-        narrate(f"waiting for {', '.join(living)}; Ctrl-C ends the waiting alone")
+        more = f" and {len(living) - NAMED} more" if len(living) > NAMED else ""
+        narrate(f"waiting for {', '.join(living[:NAMED])}{more}; Ctrl-C ends the waiting alone")
     if "queued" in states.values():
         tell_if_paused(workspace)
 
