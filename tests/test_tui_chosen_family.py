@@ -1,4 +1,4 @@
-"""A family chosen in one pane is where the others open."""
+"""A family chosen in one pane is where the others open; one or all of them are shown."""
 
 import json
 from pathlib import Path
@@ -70,3 +70,18 @@ async def test_a_family_that_only_a_score_file_has_is_none_of_the_run_s(
         await until(pilot, lambda: "y, family 2 of 2" in screen_text(app))
         await type_keys(app, "2")
         await until(pilot, lambda: "proxy, overall" in screen_text(app))
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [("xy", "no room for more plots at this size"), ("x", "there is no other family to show")],
+)
+async def test_z_with_one_histogram_says_why_there_is_one(
+    scored: Console, scores: Path, names: str, said: str
+) -> None:
+    scores.write_text("".join(f'{{"family": "{name}", "score": 1}}\n' for name in names))
+    app = app_over(scored)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await tails_shown(app, pilot, scores)
+        await type_keys(app, "z")
+        await until(pilot, lambda: said in screen_text(app))

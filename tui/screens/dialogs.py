@@ -70,16 +70,17 @@ class Picker(ModalScreen[str | None]):
         Binding("pageup", "move(-10)", "Page up", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, choices: Sequence[Choice]) -> None:
+    def __init__(self, title: str, choices: Sequence[Choice], enter: str = "chooses") -> None:
         super().__init__()
-        self._heading = title
-        self._choices = choices
+        self._heading, self._choices = title, choices
+        self._hint = f"enter {enter}, esc leaves"
 
     def compose(self) -> ComposeResult:
         """A line to type in, over what matches."""
         with Vertical(classes="box"):
             yield TypingLine(placeholder=self._heading)
             yield Choices()
+            yield Static(self._hint, classes="box-hint", markup=False)
 
     def on_mount(self) -> None:
         """Show all choices at first."""

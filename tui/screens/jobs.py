@@ -173,9 +173,8 @@ class JobsPane(Pane):
 
     async def action_rules(self) -> None:
         rules = [Choice(rule, clean(rule), "enter edits") for rule in self.state.watch.alerts.rules]
-        await self.app.push_screen(
-            Picker("alert rules", [Choice(NEW_RULE, "add a rule"), *rules]), self._chosen_rule
-        )
+        choices, enter = [Choice(NEW_RULE, "add a rule"), *rules], "adds or edits"
+        await self.app.push_screen(Picker("alert rules", choices, enter), self._chosen_rule)
 
     async def _chosen_rule(self, rule: str | None) -> None:
         if rule is not None:

@@ -173,8 +173,13 @@ class TailsPane(PlotsPane):
         self._changed()
 
     def action_zoom(self) -> None:
+        before = self.choice.panels(self.tails, self._room)
         self.choice.alone = not self.choice.alone
         self._changed()
+        if self.choice.panels(self.tails, self._room) == before:
+            several = self.tails and len(self.tails.families) > 1
+            no_room = "no room for more plots at this size"
+            self.shell.say(no_room if several else "there is no other family to show")
 
     def action_log(self) -> None:
         self.choice.log = not self.choice.log

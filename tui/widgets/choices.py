@@ -4,11 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..render import pad
+from ..render import fit, pad
 
 
 @dataclass(frozen=True)
@@ -72,5 +73,5 @@ class Choices(Widget):
             box = "[x] " if choice.key in self._checked else "[ ] "
         labels = max([len(c.label) for c in self._choices] or [0])
         label = pad(f"{box}{choice.label}", min(width, labels + len(box) + 2))
-        segments = [Segment(label, base), Segment(choice.note, note)]
+        segments = [Segment(label, base), Segment(fit(choice.note, width - cell_len(label)), note)]
         return Strip(segments).adjust_cell_length(width, base)
