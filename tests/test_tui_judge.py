@@ -46,6 +46,10 @@ def sees_the_collapse(terminal: Terminal) -> None:
         above, shift = turn_to(terminal, family)
         assert (above > 95 and shift > 5) == (family in COLLAPSED), terminal.text
     terminal.press("x")
+    terminal.sees("[highest]", "over-represented")
+    while f"{RUN}   {FAMILIES[0]} " not in terminal.text:  # it opens at the family of the tails
+        terminal.press("v")
+        terminal.settle()
     for family in FAMILIES:
         terminal.until(lambda f=family: f"{RUN}   {f} " in terminal.text)
         terminal.sees("[highest]")
