@@ -34,7 +34,10 @@ WAIT_S = 120.0
 
 @dataclass(frozen=True)
 class Picture:
-    """Commands that come first, the keys that lead to a screen, a text that it then shows."""
+    """Commands that come first, the keys that lead to a screen, a text that it then shows.
+
+    Among the keys, what holds a space is waited for.
+    """
 
     keys: tuple[str, ...]
     shows: str
@@ -42,6 +45,7 @@ class Picture:
 
 
 BEST = ("slash", *"kl002", "enter", "home", "enter")  # opens the run with the best proxy
+DUNE = ("v", "v", "v", "v")  # the family, from overall
 SCORED = ("tails", "kl002-s1500", "default-s800")
 SUBMISSION = (
     ("scaffold", "kl002-s1500", "best-proxy"),
@@ -52,10 +56,10 @@ SWEEP = (("launch", "--kl", "0.05,0.1,0.2", "--steps", "1500", "--name", "sweep"
 PICTURES = {
     "runs": Picture(("o", *"balanced.proxy", "enter"), "kl002-s1500", (("runs",),)),
     "run": Picture((*BEST, "v", "v", "v", "v", "v", "v", "v"), "fjord proxy"),
-    "root-kl": Picture((*BEST, "K", "v", "v", "v", "v"), "best of 64"),
+    "root-kl": Picture((*BEST, "K", *DUNE), "best of 64"),
     "tails": Picture((*BEST, "3", "L"), "dune", (SCORED,)),
-    "samples": Picture((*BEST, "x", "v", "v", "v"), "[pa]", (SCORED,)),
-    "probe": Picture((*BEST, "x", "v", "v", "v", "p"), "worst swap", (SCORED,)),
+    "samples": Picture((*BEST, *DUNE, "x"), "[pa]", (SCORED,)),
+    "probe": Picture((*BEST, *DUNE, "x", "xN  response", "p"), "worst swap", (SCORED,)),
     "grade": Picture(("5", "down", "enter"), "points were lost", SUBMISSION),
     "decide": Picture((*BEST, "d"), "still missing", (("runs",),)),
     "launch": Picture(("down", "n"), "1 run on"),
@@ -79,7 +83,10 @@ async def draw(place: Place, picture: Picture) -> str:
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "fourfam-s800" in screen_text(app), WAIT_S)
         for key in picture.keys:
-            await pilot.press(key)
+            if " " in key:
+                await until(pilot, lambda text=key: text in screen_text(app), WAIT_S)
+            else:
+                await pilot.press(key)
         await until(pilot, lambda: picture.shows in screen_text(app), WAIT_S)
         await pilot.pause(1.5)
         svg = app.export_screenshot(title="rlhf-tui")
