@@ -113,7 +113,7 @@ def many_runs(place: Path, *words: str, probe: Path | None = None) -> Iterator[T
         program = PROBE.format(path=[str(ROOT)], out=str(probe))
     command = [sys.executable, "-c", program, "--task", str(place / "task"), *words]
     with Terminal(command, environment(place), 120, 40) as terminal:
-        terminal.until(lambda: f"/{RUNS + 6}" in terminal.text, 120)
+        terminal.until(lambda: f" of {RUNS + 6}" in terminal.text, 120)
         terminal.settle(1.5, 20)
         yield terminal
 
