@@ -121,19 +121,24 @@ class Catalogue:
 
     def _folders(self, problems: list[Problem]) -> Iterator[Where]:
         """Where runs may be; of the added, not what is shown already."""
-        shown = set()
-        for folder, source in self._places(problems):
+        own = list(self._own(problems))
+        yield from own
+        added = list(self._added(problems))
+        shown = {_inode(folder) for folder, _ in own} if added else set()
+        for folder, source in added:
             key = _inode(folder)
-            if source != "added" or key is None or key not in shown:
+            if key is None or key not in shown:
                 yield folder, source
             shown.add(key)
 
-    def _places(self, problems: list[Problem]) -> Iterator[Where]:
+    def _own(self, problems: list[Problem]) -> Iterator[Where]:
         yield self.task.policy, "shipped"
         for folder in _children(self.task.runs, problems):
             yield folder, "shipped"
         for folder in _children(self.workspace.runs, problems):
             yield folder, "workspace"
+
+    def _added(self, problems: list[Problem]) -> Iterator[Where]:
         for place in [*map(Path, folders(self.workspace, problems)), *self.extra]:
             if is_run(place):
                 yield place, "added"
