@@ -182,22 +182,18 @@ def _remembered(workspace: Workspace) -> list[str]:
 
 
 def locate(workspace: Workspace, folder: Path) -> Path:
-    """The folder that is meant; a bare name may be that of a submission of the workspace.
-
-    Raises UsageError, naming where it was looked for, if there is none.
-    """
-    places = [folder.expanduser().absolute()]
-    places += [workspace.submissions / folder] if len(folder.parts) == 1 else []
-    for place in places:
-        if place.is_dir():
-            return place
-    told = "".join(f", nor is {place}" for place in places[1:])
-    raise UsageError(f"{folder} is not a folder{told}", str(folder))
+    """The folder that is meant: a bare name may be a submission's, where no such folder is here."""
+    here, kept = folder.expanduser().absolute(), workspace.submissions / folder
+    bare = len(folder.parts) == 1 and not here.is_dir()
+    return kept if bare and kept.is_dir() else here
 
 
 def remember(workspace: Workspace, folder: Path) -> str:
     """Show this folder among the submissions from now on. Raises UsageError if it is none."""
     place = locate(workspace, folder)
+    if not place.is_dir():
+        told = f", nor is {workspace.submissions / folder}" if len(folder.parts) == 1 else ""
+        raise UsageError(f"{folder} is not a folder{told}", str(folder))
     known = _remembered(workspace)
     if str(place) not in known and place.parent != workspace.submissions.absolute():
         with writing(workspace.graded_folders):

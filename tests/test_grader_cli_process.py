@@ -135,10 +135,20 @@ def test_a_bare_name_is_a_submission_of_the_workspace_where_none_is_here(tmp_pat
 
     named = graded("mine", "here", "../x", "--only", "mine").stdout.split()
     assert named[-5:] == [str(inside / "mine"), str(tmp_path / "here"), "../x", "--only", "mine"]
-    for words in (["nowhere"], ["--job", "nowhere"]):
-        missing = graded(*words)
-        assert (missing.returncode, missing.stderr.count("\n")) == (Exit.USAGE, 1)
-        assert f"nowhere is not a folder, nor is {inside / 'nowhere'}" in missing.stderr
+    assert graded("nowhere", "mine").stdout.split()[-2:] == ["nowhere", str(inside / "mine")]
+    missing = graded("--job", "nowhere")
+    assert (missing.returncode, missing.stderr.count("\n")) == (Exit.USAGE, 1)
+    assert f"nowhere is not a folder, nor is {inside / 'nowhere'}" in missing.stderr
+
+
+def test_a_bare_name_of_nothing_is_an_invalid_submission(tmp_path: Path) -> None:
+    start = [sys.executable, "-m", "tui.cli", "--workspace", str(tmp_path / "w"), "grade"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*start, "nowhere", "--json"], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == Exit.INVALID, done.stderr
+    assert json.loads(done.stdout)["error"]["kind"] == "submission"
 
 
 @pytest.mark.parametrize(

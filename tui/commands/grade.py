@@ -63,15 +63,14 @@ def grade(place: Place, job: bool, arguments: tuple[str, ...]) -> int:
 
 
 def _located(place: Place, arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """The arguments, with bare names of submissions made folders. Raises CommandError."""
+    """The arguments, with bare names of submissions made folders; what is none stays."""
     from sessions.grades import locate
 
     def located(before: str, word: str) -> str:
         bare = not word.startswith("-") and os.sep not in word and before not in _VALUED
-        return str(locate(workspace, Path(word))) if bare and word else word
+        folder = locate(workspace, Path(word))
+        return str(folder) if bare and word and folder.is_dir() else word
 
-    if "--help" in arguments:
-        return arguments
     with acting(place, changes=False) as workspace:
         return tuple(map(located, ("", *arguments), arguments))
 
