@@ -5,6 +5,7 @@ from pathlib import Path
 from ..log_page import Page
 from ..log_places import lines_from
 from ..log_reading import LogReader
+from ..render import number_of
 from ..state import State
 from .dialogs import Ask
 from .pane import Pane, Shell
@@ -75,7 +76,7 @@ class LogTaking(Pane):
         cut = f", cut to {MOST_COPIED // 1000} kB: w writes all" if len(data) > MOST_COPIED else ""
         self._from = None
         self._draw()
-        self.shell.say(f"copied {text.count(chr(10)) + 1} lines{cut}")
+        self.shell.say(f"copied {number_of(text.count(chr(10)) + 1, 'line')}{cut}")
 
     def _open_path(self) -> Path | None:
         paths = self._paths(self._shown[0]) if self._shown else []

@@ -12,6 +12,7 @@ from ..fields import FIELDS
 from ..messages import ConfigsRead
 from ..pollers import read_configs
 from ..readout import curves_csv
+from ..render import number_of
 from .dialogs import Ask, Reader, labelled
 from .root_view import RootView
 
@@ -65,7 +66,7 @@ class RunTaking(RootView):
         shown = self.state.overlaid()
         lines = self._root.table(shown, self.panels()[0][1], 200) if self._root.on else None
         self.app.copy_to_clipboard("\n".join(lines or self._read_out(200)))
-        self.shell.say(f"copied the read-out of {len(shown)} runs")
+        self.shell.say(f"copied the read-out of {number_of(len(shown), 'run')}")
 
     async def action_write(self) -> None:
         hint = "CSV: run, step and every metric, overall and per family"
