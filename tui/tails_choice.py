@@ -81,7 +81,8 @@ class Choice:
         table = table_lines(tails, self.panels(tails, room), room[0] - 2)
         if len(table) > most:
             table = table_lines(tails, [family], room[0] - 2)
-        at = read_out(tails, family, bins) if tails.edges else "no finite score"
+        at = "" if tails.edges else "no finite score"
+        at = read_out(tails, family, bins) if bins else at
         said = [f"e samples and scores what has no scores yet: {lacking}"] if lacking else []
         said += list(remarks(tails, [family]))
         dim = [Text(fit(line, room[0] - 2), "dim") for line in said[:2]]

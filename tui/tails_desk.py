@@ -131,7 +131,7 @@ class TailsDesk:
         from sessions.tails import Bin
 
         tails, found = self.tails, self.found
-        if not tails or not tails.edges or found is None or self.reading:
+        if not tails or not bins or found is None or self.reading:
             return False
         self.reading = True
         part = Bin(family, *bin_range(tails, bins), closed=bins.stop == len(tails.edges) - 1)

@@ -79,6 +79,10 @@ class TailsPane(PlotsPane):
         """Another size may have room for more histograms."""
         self._draw()
 
+    def on_histogram_laid_out(self) -> None:
+        """The columns may hold other bins than they did."""
+        self._draw_readout(self.tails)
+
     # -- what is shown ---------------------------------------------------------------------
 
     @property
@@ -118,12 +122,14 @@ class TailsPane(PlotsPane):
         readout.show(lines)
 
     def _bins(self) -> range:
-        """The bins of the column under the cursor."""
+        """The bins of the column under the cursor; none before it is laid out."""
         tails = self.tails
         if tails is None or not tails.edges:
             return range(0)
         panels = self.choice.panels(tails, self._room)
         plot = self.query(Histogram)[panels.index(self.choice.family(tails))]
+        if not plot.size.width:
+            return range(0)
         return plot.columns.span(self.choice.cursor(tails), len(tails.edges) - 1)
 
     def status(self) -> str:
@@ -186,8 +192,8 @@ class TailsPane(PlotsPane):
         self._changed()
 
     def action_cursor(self, by: int) -> None:
-        if self.tails and self.tails.edges:
-            self.choice.move(self.tails, self._bins(), by)
+        if self.tails and (bins := self._bins()):
+            self.choice.move(self.tails, bins, by)
             self._changed()
 
     def action_rows(self) -> None:
