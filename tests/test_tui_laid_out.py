@@ -72,7 +72,8 @@ async def test_no_bin_is_read_out_before_there_is_a_column(
 
     monkeypatch.setattr(Lines, "show", seen)
     app = app_over(console, read_only=False)
-    async with app.run_test(size=(80, 24)) as pilot:
+    app.state.family = "d"  # its histogram is hidden until there are six
+    async with app.run_test(size=(160, 50)) as pilot:
         pane = await tails_shown(app, pilot, scores)
         await _reads_what_is_drawn(pane, pilot)
         assert {line.partition(" in ")[2] for line in said} == {

@@ -74,6 +74,10 @@ class GradePane(GradedFolder):
         """Beside each other where there is room."""
         self.call_after_refresh(self.update)
 
+    def on_sized_laid_out(self) -> None:
+        """The detail's lines are wrapped for the width that it has."""
+        self._show_detail()
+
     def focus_default(self) -> None:
         """Give the keys to the list, or to the detail that fills the pane."""
         self.screen.set_focus(self.detail if self._zoomed else self.table)

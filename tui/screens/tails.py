@@ -79,7 +79,7 @@ class TailsPane(PlotsPane):
         """Another size may have room for more histograms."""
         self._draw()
 
-    def on_histogram_laid_out(self) -> None:
+    def on_sized_laid_out(self) -> None:
         """The columns may hold other bins than they did."""
         self._draw_readout(self.tails)
 

@@ -1,19 +1,16 @@
 """One family's histogram: title, what is wrong with the data, bars by tui.histograms."""
 
 from rich.segment import Segment
-from textual.message import Message
 
 from ..histograms import EMPTY, Drawing, Layout, Picture, arranged, draw, margin
 from ..plotting import Grid, Options
 from ..render import fit, width
 from .drawn import Drawn
+from .sized import Sized
 
 
-class Histogram(Drawn):
+class Histogram(Drawn, Sized):
     """Draws a picture; asks nothing and knows no run."""
-
-    class LaidOut(Message):
-        """The widget has another size, so its columns may hold other bins."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -25,10 +22,6 @@ class Histogram(Drawn):
         if picture != self._picture:
             self._picture, self._look, self._drawn = picture, picture.look, None
             self.refresh()
-
-    def on_resize(self) -> None:
-        """Tell who reads bins out of the columns."""
-        self.post_message(self.LaidOut())
 
     @property
     def columns(self) -> Layout:

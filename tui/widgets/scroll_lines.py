@@ -9,9 +9,10 @@ from textual.binding import Binding, BindingType
 from textual.strip import Strip
 
 from .lines import Lines
+from .sized import Sized
 
 
-class ScrollLines(Lines, can_focus=True):
+class ScrollLines(Lines, Sized, can_focus=True):
     """Shows lines from a first one on; keys and the wheel move it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
