@@ -1,4 +1,7 @@
-"""A terminal for tests: the program in a pty of its own, its screen kept by pyte."""
+"""A terminal for tests: the program in a pty of its own, its screen kept by pyte.
+
+It knows synchronised output, as most terminals do: a frame is on the screen whole or not at all.
+"""
 
 import fcntl
 import os
@@ -29,6 +32,11 @@ KEYS = {
 }
 
 
+ASKED, SUPPORTED = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
+FRAME, FRAME_ENDS = b"\x1b[?2026h", b"\x1b[?2026l"
+NOT_OF_PYTE = (b"\x1b[<u", b"\x1b[>25u", ASKED)
+
+
 class Terminal:
     """`command` in a pty of `columns` by `lines`; a context manager that ends it."""
 
@@ -38,6 +46,7 @@ class Terminal:
         self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
         self.output = b""
+        self._ahead = b""  # of a frame that has not ended
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             os.execvpe(command[0], list(command), {**environment, **marked()})
@@ -77,9 +86,19 @@ class Terminal:
                 return False
             if not data:
                 return False
-            self.output += data
-            self._stream.feed(data.replace(b"\x1b[<u", b"").replace(b"\x1b[>25u", b""))
+            self._take(data)
         return True
+
+    def _take(self, data: bytes) -> None:
+        """Show what has come, up to a frame that is still being drawn."""
+        asked = ASKED in self.output
+        self.output += data
+        if not asked and ASKED in self.output:
+            os.write(self.master, SUPPORTED)
+        whole, self._ahead = _split(self._ahead + data)
+        for sequence in NOT_OF_PYTE:
+            whole = whole.replace(sequence, b"")
+        self._stream.feed(whole)
 
     def settle(self, quiet: float = 0.15, most: float = 5.0) -> None:
         """Take in output until there is none for a while."""
@@ -97,7 +116,7 @@ class Terminal:
             if time.monotonic() > end:
                 raise AssertionError("not seen in time:\n" + self.text)
             if not self.read(0.05):
-                break
+                time.sleep(0.05)  # the program has ended; what it left may still change
 
     def sees(self, *texts: str) -> None:
         """Wait until all texts are on the screen."""
@@ -127,3 +146,12 @@ class Terminal:
                 self.settle()  # its last words may still be on their way
                 return self.code
         raise AssertionError("still running:\n" + self.text)
+
+
+def _split(data: bytes) -> tuple[bytes, bytes]:
+    """What can be shown, and the rest: a frame without its end, or the first bytes of one."""
+    begins = data.rfind(FRAME)
+    if begins > data.rfind(FRAME_ENDS):
+        return data[:begins], data[begins:]
+    cut = next((n for n in range(len(FRAME) - 1, 0, -1) if data.endswith(FRAME[:n])), 0)
+    return data[: len(data) - cut], data[len(data) - cut :]
