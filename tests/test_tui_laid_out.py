@@ -81,6 +81,17 @@ async def test_no_bin_is_read_out_before_there_is_a_column(
         }
 
 
+async def test_the_bars_fit_a_window_resized_behind_a_dialog(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await ready(app, pilot)
+        await type_keys(app, "2", "question_mark")
+        for size in ((80, 24), (120, 40), (160, 50)):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda: "read-only  task " in screen_text(app).split("\n")[0])
+            await until(pilot, lambda: screen_text(app).split("\n")[-1].endswith("q quit "))
+
+
 async def test_a_grade_is_told_in_the_width_that_its_part_has(console: Console) -> None:
     keep(console.workspace, "sub-1", grade_document())
     app = app_over(console)

@@ -55,7 +55,7 @@ class PanedApp(App[int]):
     def on_resize(self, event: events.Resize) -> None:
         """Low windows keep their lines for rows."""
         self.base.set_class(event.size.height < SHORT, "short")
-        self.renew()
+        self.call_next(self.renew)  # by then the app's own size is the new one
 
     async def action_pane(self, name: str) -> None:
         """Show a pane."""
