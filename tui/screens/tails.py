@@ -1,7 +1,6 @@
 """Pane 3: histograms of raw scores per family, the runs beside the reference, on one axis."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
@@ -13,17 +12,17 @@ from ..messages import RowsRead, ScoresMeasured, ScoresMeasuring, TailsFound
 from ..state import State
 from ..tails_choice import MOST, Choice, Room
 from ..tails_desk import TailsDesk
-from ..tails_text import csv_text, json_text, legend, responses, slots
-from ..tails_view import EXPLANATIONS, Tails, remarks, table_lines
+from ..tails_text import legend, responses, slots
+from ..tails_view import Tails
 from ..widgets.histogram import Histogram
 from ..widgets.lines import Lines
-from .dialogs import Ask, Reader, labelled
+from .dialogs import Ask, Reader
 from .pane import Shell
-from .plots_pane import PlotsPane
 from .samples import SamplesScreen
+from .tails_taking import TailsTaking
 
 
-class TailsPane(PlotsPane):
+class TailsPane(TailsTaking):
     """Histograms with one cursor through the bins, and a table of quantiles."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,9 +43,6 @@ class TailsPane(PlotsPane):
         Binding("o", "open", "score file", tooltip="Look at a score file from elsewhere too"),
         Binding("x", "samples", "samples", tooltip="What the open run says: extremes, probe box"),
         Binding("F", "forget", "forget files", tooltip="Drop the score files from elsewhere"),
-        Binding("i", "explain", "explain", tooltip="What each number is, and what is amiss"),
-        Binding("y", "copy", "copy", tooltip="Copy the table"),
-        Binding("w", "write", "write", tooltip="Write the figures to a CSV or JSON file"),
         Binding("escape", "leave", "back", tooltip="Cancel the scoring, or back to the list"),
     ]
 
@@ -225,27 +221,6 @@ class TailsPane(PlotsPane):
         self.desk.files = ()
         self.update()
         self.shell.say("only runs now")
-
-    async def action_explain(self) -> None:
-        tails = self.tails
-        found = [*remarks(tails, tails.families), *tails.bad_lines()] if tails else []
-        pairs = [*EXPLANATIONS, *(("here", line) for line in found)]
-        await self.app.push_screen(Reader("tails of raw scores", labelled(pairs)))
-
-    def action_copy(self) -> None:
-        if self.tails:
-            lines = table_lines(self.tails, self.tails.families, None)
-            self.app.copy_to_clipboard("\n".join(lines))
-            self.shell.say("copied the table")
-
-    async def action_write(self) -> None:
-        hint = ".csv: the figures; .json: counts and edges too"
-        await self.app.push_screen(Ask("write the tails to", "tails.csv", hint), self._write)
-
-    def _write(self, name: str | None) -> None:
-        if name is not None and self.tails:
-            as_json = name.lower().endswith(".json")
-            self.shell.write(Path(name), (json_text if as_json else csv_text)(self.tails))
 
     async def action_leave(self) -> None:
         if self.desk.cancel():
