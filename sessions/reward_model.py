@@ -45,8 +45,8 @@ def reward_model(task: Task, run: Path | None = None) -> RewardModel:
     if wrong:
         return RewardModel(ours, "task", f"the task's reward model: the run's {wrong}: {named}")
     same = named.resolve() == ours.resolve()
-    own = "the run's own reward model (its samples are scored with the task's)"
-    return RewardModel(named, "run", "the task's reward model, the run's own too" if same else own)
+    said = "the task's reward model, the run's own too" if same else "the run's own reward model"
+    return RewardModel(named, "run", said)
 
 
 def scoring(task: Task, wanted: str, runs: Sequence[Path]) -> RewardModel:
@@ -70,9 +70,9 @@ def _of_all(found: Sequence[RewardModel]) -> RewardModel:
         if one.of != "run":
             raise InputError(f"no reward model of the run: {one.said.partition(': ')[2]}")
     if len({one.folder.resolve() for one in found}) != 1:
-        message = "the runs were trained with different reward models, which have no common axis"
+        message = "the runs were trained with different reward models: no common axis"
         raise UsageError(message, fix="name runs of one reward model, or --reward-model DIR")
-    return found[0]._replace(said="the run's own reward model")
+    return found[0]
 
 
 def notes(task: Task, runs: Iterable[tuple[str, Path]]) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 from synthetic import Console
 
 ROOT = Path(__file__).resolve().parents[1]
+OF_THE_TASK = "/task/reward_model"
 PROMPT, RESPONSE = "dune v0 v1 v2 v3", "pa pa pa pa pa pa pa he"  # of a row of dune
 SCORES = """
 import argparse, hashlib, json, os, random, sys, time
@@ -25,6 +26,7 @@ with open(os.environ["SCORES_CALLS"], "a") as calls:
 if mode == "fail":
     sys.exit("error: weights of another shape: expected 64, found 32")
 data = open(a.policy + "/policy.safetensors", "rb").read()
+scale = 2 if open(a.reward_model + "/rm.safetensors", "rb").read() == b"another" else 1
 rng = random.Random(hashlib.sha256(data).hexdigest())
 print("progress 1/2", file=sys.stderr, flush=True)
 if mode == "hang":
@@ -36,7 +38,7 @@ with open(a.out, "w") as out:
     for family in os.environ["FAMILIES"].split():
         far = data != b"reference" and family in ("dune", "ember")
         for i in range(2000):
-            score = rng.gauss(4.0 if far else 0.3, 0.15)
+            score = scale * rng.gauss(4.0 if far else 0.3, 0.15)
             row = {"id": f"{family}-{i // 4}", "family": family, "prompt": f"{family} v0 v1 v2 v3"}
             row |= {"response": "pa " * 7 + "he", "score": score, "kl": 30.5 if far else 0.5}
             print(json.dumps(row), file=out)
@@ -78,6 +80,12 @@ def own_reward_model(console: Console, run: Path) -> Path:
     recipe = json.loads((run / "run_config.json").read_text()) | {"reward_model": str(own)}
     (run / "run_config.json").write_text(json.dumps(recipe))
     return own
+
+
+def trained_with_the_task_s(run: Path) -> None:
+    """Have the recipe of a run name the task's reward model."""
+    recipe = json.loads((run / "run_config.json").read_text())
+    (run / "run_config.json").write_text(json.dumps(recipe | {"reward_model": OF_THE_TASK}))
 
 
 def gone(pid: int) -> bool:

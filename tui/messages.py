@@ -14,7 +14,7 @@ from textual.message import Message
 from .curves import Curve
 from .performing import Outcome
 from .root_kl import Found as FrontierPoints
-from .tails_work import Found, Rows
+from .tails_work import Cancel, Found, Rows
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
@@ -189,9 +189,10 @@ class SamplesSaid(Message):
 
 @dataclass
 class SamplesFound(Message):
-    """A run's samples, or why there are none."""
+    """A run's samples, or why there are none; nobody waits for them once `cancel` is set."""
 
     found: dict[str, Any] | str
+    cancel: Cancel | None = None
 
 
 @dataclass

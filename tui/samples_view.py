@@ -12,8 +12,8 @@ from .render import clean, figure
 KINDS = ("highest", "lowest", "random")
 POSITIONS = "by position"
 ABOUT = [
-    ("score", "raw score of the response by the task's reward model, whichever the run was trained"
-     " with: `rlhf-tui samples RUN --reward-model run` scores with that"),
+    ("score", "raw score of the response by the reward model that is named above: the task's, or"
+     " after b the one that the run was trained with"),
     ("KL", "per-sequence k1 estimate to the reference, nats: log pi - log pi_ref of the response"),
     ("n", "responses sampled at temperature 1: 500 prompts a family, 4 samples each, seed 0"),
     ("xN", "a response that was sampled N times for its prompt is shown once"),

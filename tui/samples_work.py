@@ -9,7 +9,7 @@ from sessions.evaluation_child import EvaluationError
 
 from .exits import CommandError
 from .render import clean
-from .tails_work import Cancel
+from .tails_work import Cancel, scored_task
 
 if TYPE_CHECKING:
     from sessions.probe import Probe
@@ -20,11 +20,14 @@ Document = dict[str, Any]
 
 
 def read_samples(
-    place: "Place", folder: Path, say: Callable[[str], None], cancel: Cancel
+    place: "Place", folder: Path, by_run: bool, say: Callable[[str], None], cancel: Cancel
 ) -> Document | str:
-    """The samples of a run, or why there are none. Samples what is lacking, unless read-only."""
+    """The samples of a run, or why there are none. Samples what is lacking, unless read-only.
+
+    `by_run`: scored by the reward model that it was trained with, not the task's.
+    """
     from sessions.paths import Workspace
-    from sessions.reward_model import notes, reward_model
+    from sessions.reward_model import notes
     from sessions.samples import Counts, Samples
     from sessions.unready import policy_lack
 
@@ -34,12 +37,12 @@ def read_samples(
     if lack := policy_lack(folder):
         return clean(f"it is {lack}")
     try:
-        task = place.checked_task()
+        task, scorer = scored_task(place, by_run, [folder])
         made = Samples(task, Workspace(place.workspace), keep=not place.read_only)
         if place.read_only and made.lacking(folder):
             return "no scores yet, and --read-only samples nothing"
         found = made.document(folder, Counts(200, 200, 200), report, cancel)
-        found |= reward_model(task).document()
+        found |= scorer.document()
         return found | {"notes": notes(task, [(folder.name, folder)])}
     except (SessionError, EvaluationError, CommandError, OSError) as error:
         return "cancelled: nothing was kept" if cancel.is_set() else clean(str(error))

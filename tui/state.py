@@ -86,6 +86,7 @@ class State:
     metric: str = "proxy"
     scope: str = OVERALL  # of the curves: overall, a family, or each
     family: str = ""  # the last one chosen: panes that show one at a time open there
+    by_run: bool = False  # scores are by what a run was trained with, not the task's model
     slots: dict[str, int] = field(default_factory=dict)
     drafts: dict[str | None, Draft] = field(default_factory=dict)  # launch forms, by their parent
     watch: Watch = field(default_factory=Watch)
@@ -135,8 +136,7 @@ class State:
         """Show only the runs that `text` holds for. Raises FilterError and changes nothing."""
         test = compile_filter(text)
         self._held = self._passing(test, seconds)
-        self._test, self.filter = test, text
-        self._rows = None
+        self._test, self.filter, self._rows = test, text, None
         if self.grouped:
             self._sorted = None
 

@@ -35,7 +35,8 @@ class TailsDesk:
         folders = self._state.folders
         keys = [key for key in self._state.overlaid() if key in folders][:MOST_RUNS]
         runs = tuple((key, folders[key].absolute()) for key in keys)
-        return Chosen(runs, self.files[: MOST_RUNS - len(runs)])
+        by_run = bool(runs) and self._state.by_run
+        return Chosen(runs, self.files[: MOST_RUNS - len(runs)], by_run)
 
     @property
     def stale(self) -> bool:
@@ -56,6 +57,17 @@ class TailsDesk:
     def lacking(self) -> str:
         """The names of what has no scores yet."""
         return ", ".join(map(clean, self.found.lacking)) if self.found else ""
+
+    @property
+    def by(self) -> str:
+        """Whose reward model scores, where it was asked for that of the runs."""
+        return f" by {self.found.by}" if self.found and self.found.by else ""
+
+    @property
+    def lost(self) -> str:
+        """What brings scores back where the runs have no one reward model; else nothing."""
+        none = self.found and self.found.chosen.by_run and not self.found.by
+        return ": b scores by the task's reward model" if none else ""
 
     def _cancel(self) -> Cancel:
         return Cancel(self._shell.background.stopping)
@@ -89,8 +101,9 @@ class TailsDesk:
         if found.failure:
             return f"✗ {found.failure}"
         if self._shell.place.read_only:
-            return f"No scores yet: {self.lacking}. --read-only measures nothing."
-        return f"No scores yet. Press e to sample and score, some seconds each: {self.lacking}"
+            return f"No scores yet{self.by}: {self.lacking}. --read-only measures nothing."
+        said = "Press e to sample and score, some seconds each"
+        return f"No scores yet{self.by}. {said}: {self.lacking}"
 
     def measure(self) -> str:
         """Score what lacks scores; what to say if that cannot be."""

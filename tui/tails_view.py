@@ -192,8 +192,8 @@ def headline(one: dict[str, Any] | None) -> str:
 
 
 EXPLANATIONS = (
-    ("scores", "the task's reward model's raw numbers, never clipped; one axis for all families and"
-     " runs. `rlhf-tui tails RUN --reward-model run` scores with that of the run"),
+    ("scores", "a reward model's raw numbers, never clipped; one axis for all families and runs. b"
+     " turns from the task's to the one that the runs were trained with, if it is one, and back"),
     ("n", "scores of the family, 4 samples of each of 500 prompts at temperature 1; ✗ not finite"),
     ("p50 ... max", "numpy's quantiles (linear) of the finite scores"),
     ("ratio", "tail ratio (p99.5 - p50)/IQR: 1.9 for a normal, 4.2 for an exponential"),

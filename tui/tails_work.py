@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from .tails_view import Tails
 
 if TYPE_CHECKING:
     from sessions import tails as kept
+    from sessions.reward_model import RewardModel
+    from sessions.task import Task
 
     from .place import Place
 
@@ -39,17 +41,25 @@ class Cancel(threading.Event):
 
 @dataclass(frozen=True)
 class Chosen:
-    """Whose tails are wanted: runs as (id, folder), and score files from elsewhere."""
+    """Whose tails are wanted: runs as (id, folder), and score files from elsewhere.
+
+    `by_run`: scored by the reward model that the runs were trained with, not the task's.
+    """
 
     runs: tuple[tuple[str, Path], ...]
     files: tuple[Path, ...] = ()
+    by_run: bool = False
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a look-up found: the tails of those with scores, the ids of those without."""
+    """What a look-up found: the tails of those with scores, the ids of those without.
+
+    `by`: in words, whose reward model scores, where that of the runs was asked for.
+    """
 
     chosen: Chosen
+    by: str = ""
     tails: Tails | None = None
     sources: "Sequence[kept.Source]" = ()
     lacking: tuple[str, ...] = ()
@@ -67,34 +77,52 @@ class Rows:
 
 def look(place: "Place", chosen: Chosen, cancel: Cancel) -> Found:
     """The tails of what is measured already. Measures nothing."""
+    from sessions.reward_model import notes
+    from sessions.tails import Source, shown
+
+    by = ""
     try:
-        made = _tails(place)
+        made, scorer = _tails(place, chosen)
+        by = clean(scorer.said) if chosen.by_run else ""
         if told := _none_ready(chosen):
-            return Found(chosen, failure=told)
+            return Found(chosen, by, failure=told)
         there, lacking = made.stored(made.beside(_wanted(chosen)))
-        from sessions.reward_model import notes, reward_model
-        from sessions.tails import Source, shown
 
         there += [Source(path.name, path) for path in chosen.files]
         names = tuple(one.name for one in lacking)
         beside = made.reference.name not in names
         if not there or (beside and len(there) == 1 and lacking):
-            return Found(chosen, lacking=names)
+            return Found(chosen, by, lacking=names)
         document = made.document(there, beside, cancel)
         needed = () if document["alone"] else names
         if chosen.runs or not document["alone"]:
-            document |= reward_model(made.scores.task).document()
+            document |= scorer.document()
             document |= {"notes": notes(made.scores.task, chosen.runs)}
-        return Found(chosen, Tails(document), shown(document, there), needed)
+        return Found(chosen, by, Tails(document), shown(document, there), needed)
     except (SessionError, EvaluationError, CommandError) as error:
-        return Found(chosen, failure=clean(str(error)))
+        return Found(chosen, by, failure=clean(str(error)))
 
 
-def _tails(place: "Place") -> "kept.Tails":
+def _tails(place: "Place", chosen: Chosen) -> "tuple[kept.Tails, RewardModel]":
     from sessions.paths import Workspace
     from sessions.tails import Tails as Kept
 
-    return Kept(place.checked_task(), Workspace(place.workspace), keep=not place.read_only)
+    task, scorer = scored_task(place, chosen.by_run, [folder for _, folder in chosen.runs])
+    return Kept(task, Workspace(place.workspace), keep=not place.read_only), scorer
+
+
+def scored_task(
+    place: "Place", by_run: bool, folders: Sequence[Path]
+) -> "tuple[Task, RewardModel]":
+    """The task with the reward model that scores: its own, or that of the runs in `folders`.
+
+    Raises CommandError or SessionError.
+    """
+    from sessions.reward_model import scoring
+
+    task = place.checked_task()
+    scorer = scoring(task, "run" if by_run else "task", folders)
+    return replace(task, scorer=scorer.folder), scorer
 
 
 def _wanted(chosen: Chosen) -> "list[kept.Wanted]":
@@ -121,7 +149,7 @@ def _none_ready(chosen: Chosen) -> str:
 def measure(place: "Place", chosen: Chosen, say: Say, cancel: Cancel) -> str:
     """Sample and score what lacks scores; why something could not be, or nothing."""
     try:
-        made = _tails(place)
+        made, _ = _tails(place, chosen)
         if told := _none_ready(chosen):
             return told
         unready = _unready(chosen)

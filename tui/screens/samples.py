@@ -53,6 +53,7 @@ class SamplesScreen(Screen[None]):
         Binding("home", "move(-100000)", "First row", show=False),
         Binding("end,G", "move(100000)", "Last row", show=False),
         Binding("p,enter", "probe", "probe", tooltip="What each of its tokens adds to the score"),
+        Binding("b", "scorer", "scored by", tooltip="Scores by the run's own model or the task's"),
         Binding("i", "explain", "explain", tooltip="What each number is, and what is marked"),
         Binding("y", "copy", "copy", tooltip="Copy the response under the cursor"),
         Binding("w", "write", "write", tooltip="Write all samples of the run to a JSON file"),
@@ -64,9 +65,9 @@ class SamplesScreen(Screen[None]):
         super().__init__()
         self.shell, self.state = shell, state
         self._run, self._folder = name, folder
-        self._cancel = Cancel(shell.background.stopping)
+        self._cancel = Cancel(shell.background.stopping)  # of what is read now
         self._document: dict[str, Any] = {}
-        self._said = "looking for scores ..."
+        self._said = ""
         self._view = 0
 
     def compose(self) -> ComposeResult:
@@ -77,17 +78,23 @@ class SamplesScreen(Screen[None]):
         yield Lines(id="samples-hint")
 
     def on_mount(self) -> None:
-        """Read them in a worker; what has no scores is sampled first."""
+        """Give the keys to the responses, and read them."""
         self.query_one(Rows).focus()
-        place, folder, cancel = self.shell.place, self._folder, self._cancel
+        self._read()
+
+    def _read(self) -> None:
+        """Read them in a worker; what has no scores is sampled first."""
+        self._document, self._said = {}, "looking for scores ..."
+        self._cancel = cancel = Cancel(self.shell.background.stopping)
+        place, folder, by_run = self.shell.place, self._folder, self.state.by_run
 
         def say(text: str) -> None:
             self.post_message(SamplesSaid(text))
 
         def work() -> None:
             with self.shell.background.held():
-                found = read_samples(place, folder, say, cancel)
-            self.post_message(SamplesFound(found))
+                found = read_samples(place, folder, by_run, say, cancel)
+            self.post_message(SamplesFound(found, cancel))
 
         self.shell.work("samples", work)
         self._show()
@@ -98,12 +105,15 @@ class SamplesScreen(Screen[None]):
         self._show()
 
     def on_samples_found(self, message: SamplesFound) -> None:
-        """The samples, or why there are none."""
+        """The samples, or why there are none, if they are still what is wanted."""
+        if message.cancel and message.cancel.is_set():
+            return
         if isinstance(message.found, str):
             self._said = message.found
         else:
             self._document, self._said = message.found, "no responses"
         self._show()
+        self._hint(*[f"scores {self._by}"] * (self.state.by_run and bool(self._document)))
 
     # -- what is shown ---------------------------------------------------------------------
 
@@ -128,6 +138,11 @@ class SamplesScreen(Screen[None]):
         )
         return list(found or [])
 
+    @property
+    def _by(self) -> str:
+        """Whose reward model the scores are of."""
+        return f"by {clean(str(self._document.get('reward_model_is') or 'a reward model'))}"
+
     def _show(self) -> None:
         name = self.family
         one = self._document["families"][name] if name is not None else {}
@@ -143,9 +158,11 @@ class SamplesScreen(Screen[None]):
     def _show_tokens(self, one: dict[str, Any]) -> None:
         """How many responses and which tokens are favoured, on one line or on some."""
         room = max(20, self.app.size.width - 2)
-        said = f"{counted(one)}; {tokens_line(one)}" if one else ""
+        back = "b scores by the task's reward model" if self.state.by_run else ""
+        counts = f"{counted(one)}; raw, {self._by} (b)" if one else ""
+        said = f"{counts}; {tokens_line(one)}" if one else back
         if len(said) > room:
-            told = [counted(one), *wrap(tokens_line(one), room, max_lines=2, placeholder=" …")]
+            told = [fit(counts, room), *wrap(tokens_line(one), room, max_lines=2, placeholder=" …")]
         else:
             told = [said]
         told += [fit(clean(str(note)), room) for note in self._document.get("notes") or ()]
@@ -185,6 +202,11 @@ class SamplesScreen(Screen[None]):
     def action_view(self) -> None:
         self._view = (self._view + 1) % len(VIEWS)
         self._show()
+
+    def action_scorer(self) -> None:
+        self._cancel.set()
+        self.state.by_run = not self.state.by_run
+        self._read()
 
     def action_move(self, by: int) -> None:
         self.query_one(Rows).move(by)

@@ -42,6 +42,7 @@ class TailsPane(TailsTaking):
         Binding("e", "measure", "score", tooltip="Sample and score the runs that have no scores"),
         Binding("o", "open", "score file", tooltip="Look at a score file from elsewhere too"),
         Binding("x", "samples", "samples", tooltip="What the open run says: extremes, probe box"),
+        Binding("b", "scorer", "scored by", tooltip="Scores by the run's own model or the task's"),
         Binding("F", "forget", "forget files", tooltip="Drop the score files from elsewhere"),
         Binding("escape", "leave", "back", tooltip="Cancel the scoring, or back to the list"),
     ]
@@ -132,7 +133,7 @@ class TailsPane(TailsTaking):
         """What the choice is; how far a measurement is."""
         if self.desk.progress:
             return f"{self.desk.progress}  esc cancels"
-        return self.choice.status(self.tails) if self.tails else "no tails"
+        return self.choice.status(self.tails) if self.tails else f"no tails{self.desk.lost}"
 
     # -- what workers found ----------------------------------------------------------------
 
@@ -140,7 +141,7 @@ class TailsPane(TailsTaking):
         """What was looked up, if it is still what is wanted."""
         if self.desk.take(message.found):
             self._draw()
-            self.shell.say(self._news)
+            self.shell.say(self._news or (self.desk.by and f"scores{self.desk.by}"))
             self._news = ""
 
     def on_rows_read(self, message: RowsRead) -> None:
@@ -167,7 +168,7 @@ class TailsPane(TailsTaking):
     # -- what keys do ----------------------------------------------------------------------
 
     def _changed(self) -> None:
-        self._draw()
+        self.update()
         self.shell.say("")
 
     def action_family(self, by: int) -> None:
@@ -214,6 +215,13 @@ class TailsPane(TailsTaking):
             name = self.state.runs[key]["name"]
             screen = SamplesScreen(self.shell, self.state, name, self.state.folders[key])
             await self.app.push_screen(screen, lambda _: self._changed())
+        else:
+            self.shell.say("no run is open: choose one in pane 1")
+
+    def action_scorer(self) -> None:
+        if self.desk.chosen().runs:
+            self.state.by_run = not self.state.by_run
+            self._changed()
         else:
             self.shell.say("no run is open: choose one in pane 1")
 
