@@ -102,7 +102,7 @@ class TailsPane(PlotsPane):
         self._draw()
 
     def _draw(self) -> None:
-        tails = self.tails
+        tails, cells = self.tails, self.app.size.width - 2
         panels = self.choice.panels(tails, self._room)
         self.lay_out(len(panels))
         owners = slots(tails, self.state.slots) if tails else []
@@ -110,7 +110,7 @@ class TailsPane(PlotsPane):
         for number, plot in enumerate(self.query(Histogram)):
             plot.display = number < max(1, len(pictures))
             plot.show(pictures[number] if number < len(pictures) else EMPTY)
-        lead = legend(tails, owners, self.look) if tails else Text(self.desk.why_nothing())
+        lead = legend(tails, owners, self.look, cells) if tails else Text(self.desk.why_nothing())
         self.query_one("#facts", Lines).show([lead])
         self._draw_readout(tails)
 
@@ -136,7 +136,7 @@ class TailsPane(PlotsPane):
         """What the choice is; how far a measurement is."""
         if self.desk.progress:
             return f"{self.desk.progress}  esc cancels"
-        return self.choice.status(self.tails) if self.tails else "no tails"
+        return self.choice.status(self.tails, self._room) if self.tails else "no tails"
 
     # -- what workers found ----------------------------------------------------------------
 
