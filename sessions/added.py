@@ -45,12 +45,13 @@ def holder(workspace: Workspace, run: Path) -> str | None:
     return next((str(p) for p in (place, place.parent) if str(p) in known), None)
 
 
-def forget(workspace: Workspace, folder: Path) -> list[str]:
-    """Show it no longer; its files stay. Raises UsageError if it was not added."""
+def forget(workspace: Workspace, folder: Path) -> tuple[str, list[str]]:
+    """Show it no longer: its name in the list, and what stays. Raises UsageError if not added."""
     gone, before = str(folder.expanduser().resolve()), folders(workspace)
     if gone not in before:
-        raise UsageError(f"{folder} was not added here", str(folder))
-    return _write(workspace, [item for item in before if item != gone])
+        known = f"added are {', '.join(before)}" if before else "no folder was added"
+        raise UsageError(f"{folder} was not added here", str(folder), known)
+    return gone, _write(workspace, [item for item in before if item != gone])
 
 
 def _write(workspace: Workspace, places: list[str]) -> list[str]:

@@ -8,10 +8,8 @@ from typing import Any
 
 from .child import THREAD_VARIABLES
 from .errors import InputError, SessionError
-from .evaluation_child import EvaluationError, run_child, scratch_folder
+from .evaluation_child import INVALID, EvaluationError, run_child, scratch_folder
 from .runfiles import read_object
-
-INVALID = 3  # the child's exit code for a file that does not hold what it must
 
 
 def analyse(

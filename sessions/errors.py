@@ -3,6 +3,7 @@
 SessionError          4  it could not run (disk, lock, a workspace that cannot be written)
 ├── UsageError        2  no such run, a bad setting, an action that does not fit the state
 ├── InputError        3  an input file is missing, damaged or has changed
+├── EvaluationError   4  a measuring child failed; 3 if what it was given is not valid
 └── AnswerNo          1  it ran, and the answer is no (still alive after KILL, not the same)
 
 Every message is one line that names the thing; `fix` says what mends it.

@@ -10,22 +10,26 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from .errors import InputError, SessionError
 from .task import Task
 
+INVALID = 3  # the child's exit code for an input that does not hold what it must
+MEND = "give one that is whole and of this task's vocabulary"
 END_S = 3.0  # how long a child may take to end when asked, before it is killed
 
 Progress = Callable[[int, int], None]
 
 
-class EvaluationError(Exception):
+class EvaluationError(SessionError):
     """The child could not measure a checkpoint; the message is its last line.
 
     `code` is what it exited with, if it did.
     """
 
     def __init__(self, message: str, code: int | None = None) -> None:
-        super().__init__(message)
+        super().__init__(message, fix=MEND if code == INVALID else None)
         self.code = code
+        self.exit_code = (InputError if code == INVALID else SessionError).exit_code
 
 
 class Sampling(NamedTuple):

@@ -14,6 +14,7 @@ from rlhf.vocab import CONTENT, FAMILIES, N_ATTR, N_VAL, RESP_LEN, nearest
 
 from .child import THREAD_VARIABLES
 from .errors import SessionError
+from .evaluation_child import EvaluationError
 from .reward_model import reward_model
 from .supervise import python_environment
 from .task import Task
@@ -59,7 +60,7 @@ class Probe:
                 self._child.stdin.write(asked + "\n")
                 self._child.stdin.flush()
             except (OSError, ValueError) as error:
-                raise SessionError(self._last_words()) from error
+                raise self._ended() from error
             answer = self._line()
         if "error" in answer:
             raise SessionError(str(answer["error"]))
@@ -70,10 +71,10 @@ class Probe:
         try:
             found = json.loads(self._child.stdout.readline())
         except (OSError, ValueError) as error:
-            raise SessionError(self._last_words()) from error
+            raise self._ended() from error
         return found if isinstance(found, dict) else {}
 
-    def _last_words(self) -> str:
+    def _ended(self) -> EvaluationError:
         """Why there is no child to answer."""
         with suppress(OSError, ValueError, subprocess.TimeoutExpired):
             self._child.wait(30)  # it is ending: its output is closed
@@ -81,7 +82,7 @@ class Probe:
             said = self._child.stderr.read().strip().splitlines()
             if said:  # there is nothing more to read the next time
                 self._words = said[-1].removeprefix("error: ")[:300]
-        return self._words
+        return EvaluationError(self._words, self._child.returncode)
 
     def close(self) -> None:
         """End the child and wait for its end."""

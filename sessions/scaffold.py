@@ -15,7 +15,7 @@ from typing import Any
 from rlhf.runlog import CONFIG_NAME, LOG_NAME, write_json
 
 from .afterwards import dev_command
-from .errors import InputError, SessionError, UsageError, writing
+from .errors import InputError, UsageError, writing
 from .evaluation_child import EvaluationError, run_child, task_environment
 from .inputs import check_weights
 from .runfiles import DEV_NAME, POLICY_NAME, number, read_object
@@ -90,7 +90,8 @@ def _dev_eval(task: Task, policy: Path, stored: Path) -> dict[str, Any]:
         try:
             run_child(command, task_environment(task), lambda done, total: None, None)
         except EvaluationError as error:
-            raise SessionError(f"the dev evaluation failed: {error}") from error
+            message = f"the dev evaluation failed: {error}"
+            raise EvaluationError(message, error.code) from error
         found = read_object(stored, []) or {}
     return {key: number(found.get(key)) for key in ("proxy_mean", "kl_mean")}
 

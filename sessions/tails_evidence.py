@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from rlhf.runlog import dumps
 
 from .errors import SessionError
-from .evaluation_child import EvaluationError
 from .tails import Document, Tails, Wanted
 from .unready import policy_lack
 
@@ -44,7 +43,7 @@ def tails_evidence(tails: Tails, folder: Path) -> TailsEvidence:
     try:
         found = tails.document(sources, with_reference=True)
         hashes = {f"scores, {one.name}": tails.scores.hashes.of(one.file) for one in sources}
-    except (SessionError, EvaluationError, OSError) as error:
+    except (SessionError, OSError) as error:
         return TailsEvidence(why=f"they could not be computed: {error}")
     hashes["tails"] = hashlib.sha256(dumps(found["families"]).encode()).hexdigest()
     return TailsEvidence(_headline(found), hashes)

@@ -11,13 +11,12 @@ from typing import IO, Any
 
 from .child import THREAD_VARIABLES
 from .errors import InputError, SessionError
-from .evaluation_child import scratch_folder
+from .evaluation_child import INVALID, scratch_folder
 from .plan import read_wrapper
 from .runfiles import read_object
 from .supervise import python_environment
 
 SAMPLES = 200  # a family
-INVALID = 3  # the child's exit code for a wrapper that cannot be used
 LAST_WORDS = 1 << 16  # bytes of what the child said, enough for its last line
 
 

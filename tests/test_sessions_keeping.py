@@ -132,7 +132,7 @@ def test_runs_trained_elsewhere_are_shown_and_forgotten(lab: Lab, tmp_path: Path
     assert add(lab.workspace, tmp_path / "elsewhere") == [str(tmp_path / "elsewhere")]
     add(lab.workspace, tmp_path / "elsewhere")
     assert folders(lab.workspace) == [str(tmp_path / "elsewhere")]
-    assert forget(lab.workspace, tmp_path / "elsewhere") == []
+    assert forget(lab.workspace, tmp_path / "elsewhere") == (str(tmp_path / "elsewhere"), [])
 
 
 def test_a_run_that_lost_its_place_is_not_waited_for(lab: Lab) -> None:

@@ -42,6 +42,25 @@ def test_usage_errors_are_exit_2_and_one_document(console: Console, words: list[
     assert as_json.returncode == 2 and json.loads(as_json.stdout)["error"]["kind"] == "usage"
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("launch", "--families", "dune", "--families", "ember"), "--families a,b"),
+        (("clone", "kl05-s800", "--weights=dune=0", "--weights=ember=0"), "--weights dune=0"),
+        (("launch", "--save-every", "1", "--save-every", "1"), "--save-every X"),
+        (("tails", "kl05-s800", "--family", "dune", "--family", "ember"), "--family F"),
+        (("decide", "kl05-s800", "hold", "--reason", "a", "--reason", "b"), "--reason TEXT"),
+    ],
+)
+def test_an_option_of_one_value_is_not_taken_twice(
+    console: Console, words: tuple[str, ...], said: str
+) -> None:
+    done = console.run(*words)
+    told = f"rlhf-tui: {said.split()[0]} was given twice (once, as in {said}"
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith(told)
+    assert not console.workspace.exists(), "nothing was queued or put on record"
+
+
 def test_the_help_that_an_unknown_field_points_to_names_the_fields(console: Console) -> None:
     assert "(see rlhf-tui runs --help)" in console.run("runs", "--filter", "foo>5").stderr
     told = console.run("runs", "--help").stdout.rpartition("sort by:")[2].split()

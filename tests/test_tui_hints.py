@@ -3,7 +3,7 @@
 from typing import cast
 
 import pytest
-from piloting import until
+from piloting import type_keys, until
 from rich.text import Text
 from synthetic import Console
 from test_tui_hostile import app_over, ready, screen_text
@@ -11,11 +11,13 @@ from textual.widgets import Input, Static
 
 from tui.bars import status_line
 from tui.launch_form import MEANINGS
+from tui.performing import Outcome
 from tui.screens.decide import DecideScreen
-from tui.screens.dialogs import Confirm, Reader
+from tui.screens.dialogs import Checklist, Confirm, Picker, Reader
 from tui.screens.jobs import EMPTY
 from tui.screens.launch import HINT
 from tui.screens.pane import Shell
+from tui.widgets.choices import Choice
 
 NOTE = 39  # cells of a note in the form at 80 columns
 
@@ -70,7 +72,7 @@ async def test_a_dialog_says_what_its_keys_do_however_much_it_has_to_tell(
         assert "because" in screen_text(app)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+@pytest.mark.parametrize("size", [(80, 24), (160, 50), (80, 17), (80, 14), (80, 12), (80, 9)])
 async def test_a_dialog_with_more_than_has_room_ends_under_what_its_keys_do(
     console: Console, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,7 +88,43 @@ async def test_a_dialog_with_more_than_has_room_ends_under_what_its_keys_do(
             app.push_screen(dialog)
             await pilot.pause()
             dialog.query_one("VerticalScroll Static", Static).update(much)
-            await until(pilot, lambda: "line 5" in screen_text(app))
+            await until(pilot, lambda: "line 2" in screen_text(app))
             box, hint = dialog.query_one(".box"), dialog.query_one(".box-hint")
             assert hint.region.bottom == box.content_region.bottom, screen_text(app)
+            assert dialog.query_one("VerticalScroll").region.bottom == hint.region.y
             await pilot.press("escape")
+
+
+@pytest.mark.parametrize("lines", [24, 17, 14, 12, 9])
+async def test_what_is_chosen_from_ends_over_what_the_keys_do(console: Console, lines: int) -> None:
+    app, many = app_over(console), [Choice(f"{n}", f"choice {n}") for n in range(80)]
+    async with app.run_test(size=(80, lines)) as pilot:
+        await ready(app, pilot)
+        for dialog in (Picker("sort by", many), Checklist("columns", many, ())):
+            app.push_screen(dialog)
+            await until(pilot, lambda: "choice 2" in screen_text(app))
+            await type_keys(app, *["pagedown"] * 8)
+            await until(pilot, lambda: "choice 79" in screen_text(app))
+            assert " esc leaves" in screen_text(app)
+            await pilot.press("escape")
+
+
+@pytest.mark.parametrize("lines", [24, 17, 14, 12])
+async def test_why_a_decision_is_not_on_record_is_told_whole(
+    console: Console, lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, lost = app_over(console, read_only=False), f"cannot write {'/long' * 30}: No space left"
+    evidence = {"figures": {}, "sha256": {}, "missing": [], "digest": "0"}
+    found = {"evidence": evidence, "decisions": [], "verdict_stale": None}
+    read = Outcome(("decide",), 0, found)
+    refused = Outcome(("decide",), 4, message=lost, fix="free some space")
+    monkeypatch.setattr(
+        app, "perform", lambda words, done: done(read if len(words) == 2 else refused)
+    )
+    async with app.run_test(size=(80, lines)) as pilot:
+        await ready(app, pilot)
+        app.push_screen(DecideScreen("kl002-s1500", "kl002-s1500", cast(Shell, app)))
+        await until(pilot, lambda: "s ship" in screen_text(app))
+        await type_keys(app, "h", *"odd", "enter")
+        await until(pilot, lambda: "(free some space)" in screen_text(app))
+        assert "not on record" in screen_text(app) and " odd " in screen_text(app)

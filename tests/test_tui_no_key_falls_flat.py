@@ -36,6 +36,15 @@ async def test_the_reference_is_not_cloned_but_n_is_named(console: Console) -> N
         await until(pilot, lambda: said in screen_text(app))
 
 
+@pytest.mark.parametrize("typed", ["", " "])
+async def test_a_note_of_nothing_is_told(console: Console, typed: str) -> None:
+    app = app_over(console, read_only=False)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await type_keys(app, "t", *typed, "enter")
+        await until(pilot, lambda: "nothing was noted" in screen_text(app))
+
+
 def test_notes_are_read_in_jobs_and_a_run_is_not_said_to_have_checkpoints() -> None:
     watch = Watch()
     watch.note(["a", "b", "c"])

@@ -8,6 +8,8 @@ import pytest
 from synthetic import SHIPPED, Console, open_terminal, row, write_run
 from terminal import Terminal
 
+from tui.render import figure
+
 SIZES = [(80, 24), (160, 50)]
 SIZE_IDS = ["80x24", "160x50"]
 
@@ -67,7 +69,7 @@ def _reads_values(terminal: Terminal, console: Console, names: list[str]) -> Non
         terminal.sees(f"at step {step} ")
         value = next(row["proxy_reward"] for row in reversed(mine) if row["step"] <= step)
         readout = [line for line in terminal.screen.display if names[0] in line][-1]
-        assert f"{value:.6g}" in readout
+        assert f" {figure(value)} " in readout
 
 
 def test_settings_that_differ_are_named(console: Console) -> None:

@@ -167,8 +167,10 @@ def test_a_damaged_line_is_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "text"), [(10, "-"), (20, "0.5"), (25, "0.5"), (40, "NaN"), (60, "+inf"), (61, "-")]
+    ("at", "text"), [(10, "-"), (20, "0.51"), (25, "0.51"), (40, "NaN"), (60, "+inf"), (61, "-")]
 )
 def test_a_value_is_read_at_the_row_at_or_before_a_step(at: float, text: str) -> None:
-    curve = Curve([20.0, 40.0, 60.0], {"kl": [0.5, NAN, INF]})
+    curve = Curve([20.0, 40.0, 60.0], {"kl": [0.51234567, NAN, INF]})
     assert value_at(curve, "KL", "overall", at) == text
+    in_full = value_at(curve, "KL", "overall", at, in_full=True)
+    assert in_full == text.replace("0.51", "0.512346")

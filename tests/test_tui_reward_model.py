@@ -3,6 +3,9 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import toy_scores
@@ -15,7 +18,8 @@ from sessions.reward_model import reward_model
 from sessions.task import Task
 
 RUN = "kl002-s1500"
-SHIPPED_RM = toy_scores.ROOT / "fixture" / "task" / "reward_model"
+TASK = toy_scores.ROOT / "fixture" / "task"
+SHIPPED_RM = TASK / "reward_model"
 
 
 @pytest.mark.parametrize("command", ["samples", "tails"])
@@ -122,3 +126,36 @@ def test_the_command_says_whose_reward_model_it_has(console: Console) -> None:
     plain = json.loads(console.run("probe", PROMPT, RESPONSE, "--json").stdout)
     assert plain["reward_model"] == str(console.task / "reward_model")
     assert plain["reward_model_of"] == "task" and plain["score"] == of_run["score"]
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (("tails", "kl05-s800", "--reward-model", "RM"), "rm"),
+        (("samples", "kl05-s800", "--reward-model", "RM"), "rm"),
+        (("tails", "foreign"), "runs/foreign"),
+        (("samples", "foreign"), "runs/foreign"),
+        (("probe", PROMPT, RESPONSE, "--run", "foreign"), "rm"),
+    ],
+)
+def test_a_model_of_another_vocabulary_is_no_valid_input(
+    tmp_path: Path, words: tuple[str, ...], wrong: str
+) -> None:
+    rm, run = tmp_path / "rm", tmp_path / "runs" / "foreign"
+    shutil.copytree(SHIPPED_RM, rm)
+    shutil.copytree(TASK / "runs" / "kl05-s800", run)
+    for folder in (rm, run):
+        config = json.loads((folder / "config.json").read_text()) | {"vocab_size": 99}
+        (folder / "config.json").write_text(json.dumps(config))
+    (run / "run_config.json").write_text(json.dumps({"reward_model": str(rm)}))
+    place = ("--task", TASK, "--workspace", tmp_path / "workspace", "--runs", run.parent)
+    command = [sys.executable, "-m", "tui.cli", *map(str, place), *words]
+    env = {**os.environ, "PYTHONPATH": str(toy_scores.ROOT), "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [str(rm) if word == "RM" else word for word in command],
+        env=env, text=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 3 and done.stdout == ""
+    said = f"{tmp_path / wrong}/config.json: the model's config: vocab_size is 99, expected 40"
+    mend = "(give one that is whole and of this task's vocabulary)"
+    assert done.stderr.splitlines()[-1] == f"rlhf-tui: {said} {mend}"

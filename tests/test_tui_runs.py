@@ -130,6 +130,21 @@ def test_what_is_shown_already_is_not_added_and_never_shown_twice(console: Conso
     assert kept.returncode == 2 and f"(rlhf-tui add --remove {theirs.parent})" in kept.stderr
 
 
+def test_what_is_no_longer_shown_is_told(console: Console) -> None:
+    first, second = (console.place / place for place in ("one", "two"))
+    for place in (first, second):
+        write_run(place / "theirs")
+        console.run("add", str(place))
+    done = console.run("add", "--remove", str(first))
+    said = f"no longer shown: {first}; its files stay\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{second}\n", said)
+    again = console.run("add", "--remove", str(first))
+    assert again.returncode == 2 and f"was not added here (added are {second})" in again.stderr
+    told = json.loads(console.run("add", "--remove", str(second), "--json").stdout)
+    assert told == {"format": 1, "folders": [], "removed": str(second)}
+    assert "(no folder was added)" in console.run("add", "--remove", str(second)).stderr
+
+
 def test_read_only_measures_and_writes_nothing(console: Console) -> None:
     result = console.run("--read-only", "runs", "--json")
     assert json.loads(result.stdout)["runs"][0]["balanced"] is None

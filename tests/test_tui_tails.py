@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import toy_scores
 from piloting import SIZES, app_over, ready, screen_text, tails_shown, type_keys, until
-from synthetic import Console, open_terminal
+from synthetic import SHIPPED, Console, open_terminal
 from terminal import Terminal
 from toy_scores import gone, sampled
 
@@ -60,6 +60,28 @@ def test_names_and_figures_of_two_runs_are_whole_in_80_columns(scored: Console) 
         terminal.sees(*(f"\n {name:13} " for name in names), "single seed): all ")
         terminal.until(lambda: all(f" {name} " in terminal.line("anvil in [") for name in names))
         assert "…" not in terminal.line("anvil in [")
+
+
+@pytest.mark.parametrize(("runs", "line"), [(2, 1), (3, 1), (5, -1)])
+async def test_whose_scores_they_are_is_read_beside_any_number_of_runs(
+    scored: Console, runs: int, line: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = sorted(SHIPPED)[:runs]
+    scored.run("tails", *names)
+    monkeypatch.setenv("XDG_CACHE_HOME", scored.environment["XDG_CACHE_HOME"])
+    monkeypatch.setenv("PYTHONPATH", str(toy_scores.ROOT))
+    app = app_over(scored)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        app.state.open(names[0])
+        app.state.toggle_marks(names)
+        await tails_shown(app, pilot)
+        said = "raw, by the task's reward model" if runs == 2 else "raw, task's RM "
+        await until(pilot, lambda: said in screen_text(app).splitlines()[line])
+        await pilot.resize_terminal(160, 50)
+        whole = "raw, by the task's reward model"
+        await until(pilot, lambda: whole in screen_text(app).splitlines()[1])
+        await until(pilot, lambda: "raw, " not in screen_text(app).splitlines()[-1])
 
 
 def _turn_to(terminal: Terminal, family: str) -> None:

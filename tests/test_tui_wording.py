@@ -15,12 +15,13 @@ from textual.pilot import Pilot
 from sessions.task import REFERENCE
 from tui.app import ConsoleApp
 from tui.bars import key_hints
+from tui.curves import OVERALL
 from tui.disk_table import size
 from tui.legend import facts_line
 from tui.looks import LOOKS
 from tui.palette import commands
 from tui.panes import PANES
-from tui.render import number_of
+from tui.render import figure, number_of
 from tui.screens.grade import GradePane
 from tui.screens.probe import HINT
 from tui.screens.samples import SamplesScreen
@@ -80,6 +81,22 @@ async def test_pane_2_reads_the_open_run_where_it_ends_though_others_go_on(
         await until(pilot, lambda: "training at step 825 " in screen_text(app))
         await type_keys(app, "f")
         await until(pilot, lambda: "training at step 800 " in screen_text(app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+async def test_pane_2_reads_out_in_brief_and_copies_in_full(
+    console: Console, size: tuple[int, int]
+) -> None:
+    app = app_over(console)
+    async with app.run_test(size=size) as pilot:
+        await opened(app, pilot)
+        await type_keys(app, "left", "y")
+        await until(pilot, lambda: "copied the read-out" in screen_text(app))
+        values = app.state.curves[RUN].series("proxy", OVERALL)
+        value = values[-2] or 0
+        shown = screen_text(app).partition("training at step")[2].splitlines()[1]
+        assert f" {figure(value)} " in shown and f"{value:.6g}" not in shown
+        assert f" {value:.6g} " in app.clipboard
 
 
 async def test_pane_2_says_why_the_reference_has_no_curves(console: Console) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -18,6 +18,23 @@ from .place import Place
 
 if TYPE_CHECKING:
     from sessions.catalogue import Listing
+
+
+class Once(click.Option):
+    """An option of one value: given twice it is refused, else the first would be lost silently."""
+
+    def __init__(self, names: Sequence[str], **more: Any) -> None:
+        super().__init__(names, multiple=True, **more)
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """The value, None if there is none. Raises CommandError."""
+        given = super().process_value(ctx, value)
+        if len(given) > 1:
+            name = self.opts[0]
+            fix = f"once, as in {name} {self.make_metavar(ctx)}"
+            raise CommandError(Exit.USAGE, f"{name} was given twice", fix=fix)
+        return given[0] if given else None
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")

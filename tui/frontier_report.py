@@ -12,7 +12,6 @@ from rlhf.vocab import FAMILIES
 from .acting import Found as Named
 from .acting import acting, emit, find_all, narrate, need_policy
 from .curves import OVERALL
-from .exits import CommandError, Exit
 from .measuring import reporting
 from .place import Place
 from .render import clean, number_of
@@ -33,19 +32,14 @@ class Asked(NamedTuple):
 
 def report(place: Place, asked: Asked, form: str) -> None:
     """Print the points as text, json or csv. Raises CommandError."""
-    from sessions.evaluation_child import EvaluationError
-
     with acting(place, changes=False):
         runs = find_all(place, asked.runs)
         folders = {run.id: run.folder for run in runs}
         without = _without_checkpoint(runs)
         scopes = SCOPES if asked.scope is None else (asked.scope,)
-        try:
-            if not place.read_only:
-                _evaluate(place, gather(place, folders, (), None, False).lacking[: asked.evaluate])
-            found = gather(place, folders, scopes, None, asked.best_of_n)
-        except EvaluationError as error:
-            raise CommandError(Exit.UNABLE, str(error)) from error
+        if not place.read_only:
+            _evaluate(place, gather(place, folders, (), None, False).lacking[: asked.evaluate])
+        found = gather(place, folders, scopes, None, asked.best_of_n)
     if form == "csv":
         print(csv_text(found, {key: key for key in folders}), end="")
     else:

@@ -8,6 +8,7 @@ import click
 from rlhf.config import ConfigError, parse_override
 from rlhf.vocab import FAMILIES, nearest
 
+from .acting import Once
 from .exits import CommandError, Exit
 
 # option: (setting, kind of number, help); comma lists of these make a sweep
@@ -47,18 +48,19 @@ def launch_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _axes() -> Iterable[Decorator]:
     for option, (_, _, text) in AXES.items():
-        yield click.option(f"--{option.replace('_', '-')}", metavar="X[,X...]", help=text)
+        name = f"--{option.replace('_', '-')}"
+        yield click.option(name, cls=Once, metavar="X[,X...]", help=text)
 
 
 def _paths() -> Iterable[Decorator]:
     for option, (_, text) in PATHS.items():
-        yield click.option(f"--{option}", metavar="PATH", help=text)
+        yield click.option(f"--{option}", cls=Once, metavar="PATH", help=text)
 
 
 def _others() -> list[Decorator]:
     return [
         *(_other(name) for name in OTHERS),
-        click.option("--seed", metavar="N[,N...]", help="Seed."),
+        click.option("--seed", cls=Once, metavar="N[,N...]", help="Seed."),
         click.option("--dry-run", is_flag=True, help="Say what would run; start nothing."),
         click.option("--wait", is_flag=True, help="Wait for the end; exit 1 unless all finish."),
         click.option("--follow", is_flag=True, help="Show the output meanwhile; implies --wait."),
@@ -69,7 +71,7 @@ def _other(name: str) -> Decorator:
     written, text = OTHERS[name]
     if name == "set":
         return click.option("--set", "settings", metavar=written, multiple=True, help=text)
-    return click.option(f"--{name}", metavar=written, help=text)
+    return click.option(f"--{name}", cls=Once, metavar=written, help=text)
 
 
 def axes_of(options: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -18,7 +18,12 @@ NO_CURVES = "the reference has no curves: training starts from it (down: next ru
 
 
 def read_out(
-    state: State, shown: Sequence[str], panels: Sequence[Panel], at: float | None, room: int
+    state: State,
+    shown: Sequence[str],
+    panels: Sequence[Panel],
+    at: float | None,
+    room: int,
+    in_full: bool = False,
 ) -> list[str]:
     """A heading and a line a run: its name and its values at the step `at`."""
     if at is None:
@@ -31,7 +36,7 @@ def read_out(
     any_bad = False
     for key in shown:
         curve = state.curves.get(key, Curve())
-        values = [value_at(curve, metric, scope, at, tight) for metric, scope in panels]
+        values = [value_at(curve, metric, scope, at, in_full) for metric, scope in panels]
         last = f"{curve.steps[-1]:g}" if curve.steps else NONE
         bad = sum(_count_bad(curve, metric, scope) for metric, scope in panels)
         any_bad = any_bad or bad > 0
@@ -50,8 +55,8 @@ def _title(metric: str, scope: str, several: bool) -> str:
     return f"{titled(scope)} {metric}" if several else titled(scope)
 
 
-def value_at(curve: Curve, metric: str, scope: str, at: float, brief: bool = False) -> str:
-    """The value of the last row at or before `at`, in full; NONE beyond the curve's ends."""
+def value_at(curve: Curve, metric: str, scope: str, at: float, in_full: bool = False) -> str:
+    """The value of the last row at or before `at`; NONE beyond the curve's ends."""
     place = bisect_right(curve.steps, at) - 1
     if place < 0 or (place == len(curve.steps) - 1 and at > curve.steps[-1]):
         return NONE
@@ -60,7 +65,7 @@ def value_at(curve: Curve, metric: str, scope: str, at: float, brief: bool = Fal
         return NONE
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else f"{value:+}"
-    return figure(value) if brief else exact(value)
+    return exact(value) if in_full else figure(value)
 
 
 def _count_bad(curve: Curve, metric: str, scope: str) -> int:

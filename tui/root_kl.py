@@ -95,7 +95,7 @@ def gather(
 ) -> Found:
     """What is evaluated, and best-of-n, which is computed if need be.
 
-    Raises SessionError, EvaluationError, CommandError or OSError.
+    Raises SessionError, CommandError or OSError.
     """
     from sessions.frontier import Frontier
     from sessions.paths import Workspace
@@ -119,13 +119,12 @@ def gather(
 def look(place: "Place", runs: Mapping[str, Path], scopes: Sequence[str], cancel: Any) -> Found:
     """What `gather` finds, or why it finds nothing. For a worker."""
     from sessions.errors import SessionError
-    from sessions.evaluation_child import EvaluationError
 
     from .exits import CommandError
 
     try:
         return gather(place, runs, scopes, cancel)
-    except (SessionError, EvaluationError, CommandError, OSError) as error:
+    except (SessionError, CommandError, OSError) as error:
         return Found(failure=clean(str(error)))
 
 

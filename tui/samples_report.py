@@ -3,8 +3,6 @@
 import sys
 from dataclasses import replace
 
-from sessions.evaluation_child import EvaluationError
-
 from .acting import acting, emit, find, narrate, need_policy
 from .exits import CommandError, Exit
 from .families import only
@@ -39,10 +37,7 @@ def report(
             raise CommandError(Exit.USAGE, message)
         if lacking:
             narrate(f"sampling {found.id} and the reference where they have no scores yet")
-        try:
-            document = made.document(found.folder, Counts(*counts), lambda done, total: None)
-        except EvaluationError as error:
-            raise CommandError(Exit.UNABLE, str(error), found.folder) from error
+        document = made.document(found.folder, Counts(*counts), lambda done, total: None)
         noted = notes(task, [found])
     families = only(document["families"], family)
     lines = [

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sessions.errors import SessionError
-from sessions.evaluation_child import EvaluationError
 
 from .exits import CommandError
 from .render import clean
@@ -44,7 +43,7 @@ def read_samples(
         found = made.document(folder, Counts(200, 200, 200), report, cancel)
         found |= scorer.document()
         return found | {"notes": notes(task, [(folder.name, folder)])}
-    except (SessionError, EvaluationError, CommandError, OSError) as error:
+    except (SessionError, CommandError, OSError) as error:
         return "cancelled: nothing was kept" if cancel.is_set() else clean(str(error))
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 from .histograms import Picture
 from .render import clean, fit
 from .state import State
-from .tails_text import bars, note, read_out
+from .tails_text import bars, note, read_out, scored_beside, scored_by
 from .tails_view import Tails, remarks, table_lines
 
 MOST = 6  # histograms that can be on screen at once
@@ -88,10 +88,12 @@ class Choice:
         dim = [Text(fit(line, room[0] - 2), "dim") for line in said[:2]]
         return [Text(at, "bold"), Text(table[0], "dim"), *map(Text, table[1:most]), *dim]
 
-    def status(self, tails: Tails) -> str:
-        """Which family on which count axis, and whether lines could not be read."""
+    def status(self, tails: Tails, room: Room) -> str:
+        """Which family on which count axis, whose scores if the legend has no room to say it, and
+        whether lines could not be read."""
         here = tails.families.index(self.family(tails)) + 1 if tails.families else 0
         parts = [f"{clean(self.family(tails))}, family {here} of {len(tails.families)}"]
         parts.append(f"counts {'log' if self.log else 'linear'}")
+        parts += [] if scored_beside(tails, room[0] - 2) else [scored_by(tails)[1]]
         bad = sum(source["bad_lines"] for source in tails.document["sources"])
         return "  ".join([*parts, *([f"{bad} bad lines (i)"] if bad else [])])

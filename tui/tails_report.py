@@ -40,16 +40,11 @@ class Asked(NamedTuple):
 
 def report(place: Place, asked: Asked, as_json: bool) -> None:
     """Print the tails. Raises CommandError."""
-    from sessions.evaluation_child import EvaluationError
-
     if not asked.runs and not asked.files:
         raise CommandError(Exit.USAGE, "name a run, or a score file with --file")
     with acting(place, changes=False) as workspace:
-        try:
-            document = _document(place, workspace, asked)
-            document |= {"families": only(document["families"], asked.family)}
-        except EvaluationError as error:
-            raise CommandError(Exit.UNABLE, str(error)) from error
+        document = _document(place, workspace, asked)
+        document |= {"families": only(document["families"], asked.family)}
         lines = _lines(Tails(document), asked.log)
         emit(as_json, document, map(ascii_only, lines) if _plain_stdout() else lines)
 

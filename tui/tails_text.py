@@ -8,7 +8,7 @@ from rich.text import Text
 from .histograms import GROUND, Bars
 from .looks import curve_colour
 from .plotting import glyph
-from .render import clean, document_text, figure, number_of
+from .render import clean, document_text, figure, number_of, width
 from .table import layout, to_csv
 from .tails_view import QUANTILES, Tails, headline, not_finite
 from .tails_work import Rows
@@ -32,16 +32,28 @@ def slots(tails: Tails, known: dict[str, int]) -> list[int]:
     return given
 
 
-def legend(tails: Tails, owners: Sequence[int], look: str) -> Text:
-    """Every source with its mark."""
+def scored_by(tails: Tails) -> tuple[str, str]:
+    """Whose scores they are, and the same in brief."""
+    said = clean(str(tails.document.get("reward_model_is") or "a reward model"))
+    brief = said.removeprefix("the ").removeprefix("a ").replace("reward model", "RM")
+    return f"raw, by {said}", f"raw, {brief}"
+
+
+def scored_beside(tails: Tails, room: int) -> str:
+    """Whose scores they are, as far as that has room beside the names; the status says it else."""
+    room -= sum(width(name) + 4 for name in tails.names)
+    return next((said for said in scored_by(tails) if width(said) <= room), "")
+
+
+def legend(tails: Tails, owners: Sequence[int], look: str, room: int) -> Text:
+    """Every source with its mark, and whose scores they are, in so many cells."""
     line = Text(no_wrap=True)
     for name, owner in zip(tails.names, owners, strict=True):
         ground = owner == GROUND
         mark = ("%" if look == "ascii" else "█") if ground else glyph(owner, look == "ascii")
         line.append(f"{mark} ", "dim" if ground else curve_colour(owner, look))
         line.append(f"{name}  ", "dim" if ground else "bold")
-    said = clean(str(tails.document.get("reward_model_is") or "a reward model"))
-    return line.append(f"raw, by {said}", "dim")
+    return line.append(scored_beside(tails, room), "dim")
 
 
 def bars(tails: Tails, family: str, owners: Sequence[int]) -> list[Bars]:

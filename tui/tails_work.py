@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sessions.errors import SessionError
-from sessions.evaluation_child import EvaluationError
 
 from .exits import CommandError
 from .render import clean
@@ -99,7 +98,7 @@ def look(place: "Place", chosen: Chosen, cancel: Cancel) -> Found:
             document |= scorer.document()
             document |= {"notes": notes(made.scores.task, chosen.runs)}
         return Found(chosen, by, Tails(document), shown(document, there), needed)
-    except (SessionError, EvaluationError, CommandError) as error:
+    except (SessionError, CommandError) as error:
         return Found(chosen, by, failure=clean(str(error)))
 
 
@@ -159,7 +158,7 @@ def measure(place: "Place", chosen: Chosen, say: Say, cancel: Cancel) -> str:
             label = f"scoring {clean(one.name)} ({count}/{len(ready)})"
             say(label)
             made.scores.measure(one.folder, _percent(say, label), cancel)
-    except (SessionError, EvaluationError, CommandError) as error:
+    except (SessionError, CommandError) as error:
         return "cancelled: nothing was kept" if cancel.is_set() else clean(str(error))
     return "; ".join(unready.values())
 
@@ -186,5 +185,5 @@ def read_rows(
 
     try:
         return Rows(title, [(one.name, rows_behind(one.file, part, cancel)) for one in sources])
-    except (SessionError, EvaluationError) as error:
+    except SessionError as error:
         return Rows(title, failure=clean(str(error)))

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from ..acting import acting, emit, find, json_option
+from ..acting import Once, acting, emit, find, json_option
 from ..exits import CommandError, Exit
 from ..place import Place
 
@@ -12,18 +12,23 @@ from ..place import Place
 @click.command(short_help="Record whether a run ships, and why.")
 @click.argument("run")
 @click.argument("decision", required=False, type=click.Choice(["ship", "hold"]))
-@click.option("--reason", default="", metavar="TEXT", help="Why (required with a decision).")
+@click.option("--reason", cls=Once, metavar="TEXT", help="Why (required with a decision).")
 @click.option("--seen", metavar="DIGEST", help="Refuse unless the evidence is still this.")
 @json_option
 @click.pass_obj
 def decide(
-    place: Place, run: str, decision: str | None, reason: str, seen: str | None, as_json: bool
+    place: Place,
+    run: str,
+    decision: str | None,
+    reason: str | None,
+    seen: str | None,
+    as_json: bool,
 ) -> None:
     """Put ship or hold on record for RUN, with the figures it rests on and their hashes.
 
     Without a decision: the evidence that there is, what is missing, the decisions so far.
     """
-    document = _document(place, run, decision, reason, seen)
+    document = _document(place, run, decision, reason or "", seen)
     emit(as_json, document, _lines(document))
 
 

@@ -4,14 +4,16 @@ import click
 
 from rlhf.vocab import FAMILIES
 
-from ..acting import evaluate_option, json_option
+from ..acting import Once, evaluate_option, json_option
 from ..curves import OVERALL
 from ..place import Place
 
 
 @click.command(short_help="Proxy against root KL of checkpoints, and best-of-n.")
 @click.argument("names", metavar="RUN...", nargs=-1, required=True)
-@click.option("--family", metavar="F", type=click.Choice([OVERALL, *FAMILIES]), help="Only F.")
+@click.option(
+    "--family", cls=Once, metavar="F", type=click.Choice([OVERALL, *FAMILIES]), help="Only F."
+)
 @click.option("--bon/--no-bon", default=True, help="With best-of-n (the default) or without.")
 @evaluate_option("checkpoints that have no per-family figures yet")
 @click.option("--csv", "as_csv", is_flag=True, help="CSV, a line a point.")

@@ -142,8 +142,13 @@ def add(place: Place, folder: Path, remove: bool, as_json: bool) -> None:
     from sessions import added
 
     with acting(place) as workspace:
-        places = added.forget(workspace, folder) if remove else _add(place, workspace, folder)
-        emit(as_json, {"folders": places}, places)
+        if remove:
+            gone, places = added.forget(workspace, folder)
+            narrate(f"no longer shown: {gone}; its files stay")
+            emit(as_json, {"folders": places, "removed": gone}, places)
+        else:
+            places = _add(place, workspace, folder)
+            emit(as_json, {"folders": places}, places)
 
 
 def _add(place: Place, workspace: "Workspace", folder: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 import click
 
-from ..acting import json_option, reward_model_option
+from ..acting import Once, json_option, reward_model_option
 from ..place import Place
 
 count = click.IntRange(min=0, max=2000)
@@ -10,7 +10,7 @@ count = click.IntRange(min=0, max=2000)
 
 @click.command(short_help="Highest, lowest and random responses, and favoured tokens.")
 @click.argument("run")
-@click.option("--family", metavar="F", help="Only this family.")
+@click.option("--family", cls=Once, metavar="F", help="Only this family.")
 @click.option("--top", default=5, show_default=True, type=count, help="Highest, a family.")
 @click.option("--bottom", default=2, show_default=True, type=count, help="Lowest, a family.")
 @click.option("--random", default=3, show_default=True, type=count, help="Random, a family.")
@@ -47,7 +47,9 @@ def samples(
 @click.command(short_help="Score a response, and what each token adds.")
 @click.argument("prompt")
 @click.argument("response")
-@click.option("--run", metavar="RUN", help="With the reward model that RUN was trained with.")
+@click.option(
+    "--run", cls=Once, metavar="RUN", help="With the reward model that RUN was trained with."
+)
 @json_option
 @click.pass_obj
 def probe(place: Place, prompt: str, response: str, run: str | None, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ..acting import json_option, reward_model_option
+from ..acting import Once, json_option, reward_model_option
 from ..place import Place
 
 
@@ -18,7 +18,7 @@ from ..place import Place
     type=click.Path(path_type=Path),
     help="A score file from elsewhere, JSONL or CSV (repeatable).",
 )
-@click.option("--family", metavar="F", help="Only this family.")
+@click.option("--family", cls=Once, metavar="F", help="Only this family.")
 @click.option("--alone", is_flag=True, help="Without the reference beside it.")
 @click.option("--log", is_flag=True, help="A logarithmic count axis.")
 @reward_model_option

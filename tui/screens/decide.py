@@ -57,8 +57,9 @@ class DecideScreen(ModalScreen[None]):
             yield Static(f"decide on {self._run_name}", classes="box-title", markup=False)
             with VerticalScroll(can_focus=False):
                 yield Static("reading the evidence ...", id="evidence", markup=False)
-            yield TypingLine(id="reason", max_length=4000)
-            yield Static(CHOOSE, id="decide-hint", classes="box-hint", markup=False)
+            with Vertical(id="decide-foot"):
+                yield TypingLine(id="reason", max_length=4000)
+                yield Static(CHOOSE, id="decide-hint", classes="box-hint", markup=False)
 
     def on_mount(self) -> None:
         """Ask for the evidence; the line for the reason comes with a choice."""

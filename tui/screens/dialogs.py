@@ -16,6 +16,8 @@ from ..render import clean
 from ..widgets.choices import Choice, Choices
 from ..widgets.typing_line import TypingLine
 
+Told = Callable[[Sequence[str]], None]
+
 
 class Reader(ModalScreen[None]):
     """A title and lines to read; any of esc, enter and q closes it."""
@@ -92,9 +94,12 @@ class Picker(ModalScreen[str | None]):
         self._narrow()
 
     def _narrow(self) -> None:
-        words = self.query_one(Input).value.lower().split()
-        found = [c for c in self._choices if all(word in c.searched for word in words)]
-        self.query_one(Choices).show(found)
+        self.query_one(Choices).show(self.matching(self.query_one(Input).value))
+
+    def matching(self, typed: str) -> list[Choice]:
+        """The choices for what is typed."""
+        words = typed.lower().split()
+        return [c for c in self._choices if all(word in c.searched for word in words)]
 
     def action_choose(self) -> None:
         """Choose what is under the cursor."""
@@ -196,9 +201,6 @@ class Ask(ModalScreen[str | None]):
     def action_give(self) -> None:
         """Give back what was typed."""
         self.dismiss(self.query_one(Input).value.strip() or None)
-
-
-Told = Callable[[Sequence[str]], None]
 
 
 class Confirm(ModalScreen[bool | None]):

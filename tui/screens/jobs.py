@@ -22,7 +22,21 @@ if TYPE_CHECKING:
 
 EMPTY = "Nothing runs and nothing waits: n in the list of runs launches some."
 PAUSED = "PAUSED: what runs goes on, nothing more starts until p"
-NEW_RULE = "+"
+RULES = "alert rules: type one to add it"
+NEW_RULE = "\n"  # no rule begins so
+
+
+class RulePicker(Picker):
+    """The alert rules; what is typed and is none of them can be added."""
+
+    def matching(self, typed: str) -> list[Choice]:
+        """The rules for what is typed, and the line that adds it."""
+        rule, found = typed.strip(), super().matching(typed)
+        if not rule:
+            return found
+        rules = [choice for choice in found if choice.key != NEW_RULE]
+        adding = Choice(f"{NEW_RULE}{rule}", f"add the rule {clean(rule)}")
+        return rules if any(choice.key == rule for choice in rules) else [*rules, adding]
 
 
 class JobsPane(Pane):
@@ -174,11 +188,16 @@ class JobsPane(Pane):
     async def action_rules(self) -> None:
         rules = [Choice(rule, clean(rule), "enter edits") for rule in self.state.watch.alerts.rules]
         choices, enter = [Choice(NEW_RULE, "add a rule"), *rules], "adds or edits"
-        await self.app.push_screen(Picker("alert rules", choices, enter), self._chosen_rule)
+        await self.app.push_screen(RulePicker(RULES, choices, enter), self._chosen_rule)
 
-    async def _chosen_rule(self, rule: str | None) -> None:
-        if rule is not None:
-            await self._ask("" if rule == NEW_RULE else rule, "" if rule == NEW_RULE else rule)
+    async def _chosen_rule(self, chosen: str | None) -> None:
+        if chosen is None:
+            return
+        rule = chosen.removeprefix(NEW_RULE)
+        if rule and rule != chosen:
+            await self._take("", rule)
+        else:
+            await self._ask(rule, rule)
 
     async def _ask(self, old: str, typed: str, wrong: str = "") -> None:
         hint = wrong or "a filter, as in dune.kl>5 or train.kl>8; `remove` removes it"

@@ -157,15 +157,17 @@ class RunPane(RunActions, RunTaking):
             readout.styles.height = len(told)
             readout.show(told)
             return
-        lines = self._read_out(self.app.size.width) if shown else []
+        lines = self.read_out(self.app.size.width) if shown else []
         most = max(2, self.app.size.height // 3)
         if len(lines) > most:
             lines = [*lines[: most - 1], f"  and {len(lines) - most + 1} more"]
         readout.styles.height = len(lines)
         readout.show(legend_lines(self.state, shown, lines, self.look))
 
-    def _read_out(self, room: int) -> list[str]:
-        return read_out(self.state, self.state.overlaid(), self.panels(), self.cursor, room)
+    def read_out(self, room: int, in_full: bool = False) -> list[str]:
+        """What the curves say at the cursor, the numbers in brief or in full."""
+        shown = self.state.overlaid()
+        return read_out(self.state, shown, self.panels(), self.cursor, room, in_full)
 
     def status(self) -> str:
         """Which metric of which scope, on which axis, at which step."""

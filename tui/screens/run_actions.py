@@ -142,7 +142,10 @@ class RunActions(Pane):
         hint = f"text is a note; +tag adds, -tag removes   tags: {clean(', '.join(tags)) or 'none'}"
 
         def given(text: str | None) -> None:
-            for words in note_commands(text or "", [run["id"] for run in runs]):
+            if text is None:
+                self.shell.say("nothing was noted")
+                return
+            for words in note_commands(text, [run["id"] for run in runs]):
                 self.shell.perform(words)
 
         await self.app.push_screen(Ask(f"note or tags for {fit(names, 40)}", "", hint), given)

@@ -37,7 +37,8 @@ class RunTaking(RootView):
         """(metric, scope) of each plot that is shown."""
         raise NotImplementedError
 
-    def _read_out(self, room: int) -> list[str]:
+    def read_out(self, room: int, in_full: bool = False) -> list[str]:
+        """What the curves say at the cursor, the numbers in brief or in full."""
         raise NotImplementedError
 
     async def action_explain(self) -> None:
@@ -65,7 +66,7 @@ class RunTaking(RootView):
     def action_copy(self) -> None:
         shown = self.state.overlaid()
         lines = self._root.table(shown, self.panels()[0][1], 200) if self._root.on else None
-        self.app.copy_to_clipboard("\n".join(lines or self._read_out(200)))
+        self.app.copy_to_clipboard("\n".join(lines or self.read_out(200, in_full=True)))
         self.shell.say(f"copied the read-out of {number_of(len(shown), 'run')}")
 
     async def action_write(self) -> None:

@@ -99,7 +99,7 @@ class TailsPane(TailsTaking):
         self._draw()
 
     def _draw(self) -> None:
-        tails = self.tails
+        tails, cells = self.tails, self.app.size.width - 2
         panels = self.choice.panels(tails, self._room)
         self.lay_out(len(panels))
         owners = slots(tails, self.state.slots) if tails else []
@@ -107,7 +107,7 @@ class TailsPane(TailsTaking):
         for number, plot in enumerate(self.query(Histogram)):
             plot.display = number < max(1, len(pictures))
             plot.show(pictures[number] if number < len(pictures) else EMPTY)
-        lead = legend(tails, owners, self.look) if tails else Text(self.desk.why_nothing())
+        lead = legend(tails, owners, self.look, cells) if tails else Text(self.desk.why_nothing())
         self.query_one("#facts", Lines).show([lead])
         self._draw_readout(tails)
 
@@ -133,7 +133,9 @@ class TailsPane(TailsTaking):
         """What the choice is; how far a measurement is."""
         if self.desk.progress:
             return f"{self.desk.progress}  esc cancels"
-        return self.choice.status(self.tails) if self.tails else f"no tails{self.desk.lost}"
+        if self.tails is None:
+            return f"no tails{self.desk.lost}"
+        return self.choice.status(self.tails, self._room)
 
     # -- what workers found ----------------------------------------------------------------
 
