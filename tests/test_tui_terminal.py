@@ -161,9 +161,11 @@ def test_a_broken_task_is_said_before_the_screen_is_taken(console: Console) -> N
 
 
 @pytest.mark.parametrize(
-    "settings", [{"LANG": "C"}, {"RLHF_TUI_LOOK": "ascii"}], ids=["LANG=C", "ASCII look"]
+    "settings",
+    [{"LANG": "C"}, {"TERM": "linux"}, {"RLHF_TUI_LOOK": "ascii"}],
+    ids=["LANG=C", "TERM=linux", "ASCII look"],
 )
-def test_ascii_where_the_terminal_has_no_utf8(console: Console, settings: dict[str, str]) -> None:
+def test_ascii_where_the_terminal_draws_no_more(console: Console, settings: dict[str, str]) -> None:
     with open_terminal(console, 80, 24, "--read-only", **settings) as terminal:
         terminal.sees("reference", *SHIPPED)
         terminal.press("down", "enter")
