@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ.pop("TMUX", None)  # what tests copy is not for the person who runs them
 
 import hypothesis
 import pytest

@@ -199,3 +199,20 @@ def test_torch_is_neither_imported_nor_mapped(console: Console) -> None:
     loaded = "import sys, tui.app; print([m for m in ('torch', 'numpy') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True)
     assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("takes", [True, False], ids=["taken", "refused"])
+def test_a_copy_in_tmux_is_handed_to_tmux(console: Console, takes: bool) -> None:
+    given, tmux = console.place / "given", console.place / "tmux"
+    tmux.write_text(
+        f'#!/bin/sh\n{{ echo "$@"; cat; }} > {given}\n{"exit" if takes else "exit 1"}\n'
+    )
+    tmux.chmod(0o755)
+    path = f"{console.place}:{os.environ['PATH']}"
+    with open_terminal(console, 80, 24, "--read-only", PATH=path, TMUX="socket,1,0") as terminal:
+        terminal.sees("reference", *SHIPPED)
+        terminal.press("y")
+        terminal.sees("copied reference" if takes else "tmux did not take the copy")
+        terminal.until(
+            lambda: given.exists() and given.read_text() == "load-buffer -w -\nreference"
+        )
