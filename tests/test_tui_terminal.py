@@ -99,10 +99,36 @@ def test_a_closed_terminal_ends_it(console: Console, ignored: bool) -> None:
     terminal = start(console, patch)
     terminal.sees("reference", *SHIPPED)
     os.close(terminal.master)
-    end = time.monotonic() + 30
-    while os.waitpid(terminal.pid, os.WNOHANG) == (0, 0):
+    ended(terminal)
+
+
+def ended(terminal: Terminal) -> int:
+    """How the program ended, with nobody taking what it writes."""
+    end = time.monotonic() + 60
+    while (found := os.waitpid(terminal.pid, os.WNOHANG)) == (0, 0):
         assert time.monotonic() < end
         time.sleep(0.05)
+    return os.waitstatus_to_exitcode(found[1])
+
+
+FLOOD = """
+import tui.app as a
+def flood(self):
+    open('{0}', 'w').close()
+    while True: self._driver.write('x' * 9999)
+a.ConsoleApp.action_keys = flood
+"""
+
+
+def test_a_terminal_that_takes_nothing_holds_up_no_end(console: Console) -> None:
+    flooding = console.place / "flooding"
+    terminal = start(console, f"exec({FLOOD.format(flooding)!r})")
+    terminal.sees("reference", *SHIPPED)
+    terminal.press("?")
+    terminal.until(flooding.exists)
+    terminal.signal(signal.SIGTERM)
+    assert ended(terminal) == 143
+    os.close(terminal.master)
 
 
 @pytest.mark.parametrize("how", ["quit", "term", "hang-up"])
