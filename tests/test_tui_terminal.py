@@ -1,4 +1,4 @@
-"""The terminal is always given back, nothing goes on alone, and what it cannot do is said."""
+"""The terminal is always given back, and nothing goes on alone."""
 
 import os
 import signal
@@ -162,57 +162,12 @@ def test_evaluations_appear_when_they_are_made(console: Console) -> None:
         terminal.until(lambda: terminal.line("kl05-s800").count(" - ") < 4)
 
 
-@pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
-def test_no_terminal_is_one_line_and_exit_2(console: Console, stream: str) -> None:
-    master, slave = os.openpty()
-    streams = dict.fromkeys(("stdin", "stdout", "stderr"), slave)
-    streams[stream] = subprocess.DEVNULL if stream == "stdin" else subprocess.PIPE
-    child = subprocess.Popen(console.command(), env=console.environment, **streams)
-    assert child.wait(20) == 2
-    os.close(slave)
-    said = child.stderr.read() if child.stderr else os.read(master, 4096)
-    for pipe in (child.stdout, child.stderr):
-        if pipe:
-            pipe.close()
-    os.close(master)
-    assert said.count(b"\n") == 1 and b"needs a terminal" in said
-
-
 def test_a_broken_task_is_said_before_the_screen_is_taken(console: Console) -> None:
     (console.task / "policy" / "policy.safetensors").unlink()
     with open_terminal(console) as terminal:
         assert terminal.wait(30) == 3
         assert b"1049h" not in terminal.output
         assert "is broken, policy/policy.safetensors is missing" in terminal.text.replace("\n", "")
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [{"LANG": "C"}, {"TERM": "linux"}, {"RLHF_TUI_LOOK": "ascii"}],
-    ids=["LANG=C", "TERM=linux", "ASCII look"],
-)
-def test_ascii_where_the_terminal_draws_no_more(console: Console, settings: dict[str, str]) -> None:
-    with open_terminal(console, 80, 24, "--read-only", **settings) as terminal:
-        terminal.sees("reference", *SHIPPED)
-        terminal.press("down", "enter")
-        terminal.sees("at step 800")
-        terminal.press("?")
-        terminal.sees("Next metric")
-        terminal.press("esc", "V")
-        terminal.settle()
-        assert terminal.output.isascii()
-        assert "*" in terminal.text  # the curve
-
-
-def test_no_color_sends_no_colour_and_still_shows_the_cursor(console: Console) -> None:
-    with open_terminal(console, 80, 24, "--read-only", NO_COLOR="1") as terminal:
-        terminal.sees("reference", *SHIPPED)
-        terminal.press("down")
-        terminal.settle()
-        assert not any(f"\x1b[{n}".encode() in terminal.output for n in ("38;", "48;"))
-        assert b";38;5" not in terminal.output and b";48;5" not in terminal.output
-        cells = terminal.screen.buffer[4]
-        assert any(cells[column].reverse for column in range(12, 20))
 
 
 def test_torch_is_neither_imported_nor_mapped(console: Console) -> None:
@@ -225,20 +180,3 @@ def test_torch_is_neither_imported_nor_mapped(console: Console) -> None:
     loaded = "import sys, tui.app; print([m for m in ('torch', 'numpy') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True)
     assert out.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize("takes", [True, False], ids=["taken", "refused"])
-def test_a_copy_in_tmux_is_handed_to_tmux(console: Console, takes: bool) -> None:
-    given, tmux = console.place / "given", console.place / "tmux"
-    tmux.write_text(
-        f'#!/bin/sh\n{{ echo "$@"; cat; }} > {given}\n{"exit" if takes else "exit 1"}\n'
-    )
-    tmux.chmod(0o755)
-    path = f"{console.place}:{os.environ['PATH']}"
-    with open_terminal(console, 80, 24, "--read-only", PATH=path, TMUX="socket,1,0") as terminal:
-        terminal.sees("reference", *SHIPPED)
-        terminal.press("y")
-        terminal.sees("copied reference" if takes else "tmux did not take the copy")
-        terminal.until(
-            lambda: given.exists() and given.read_text() == "load-buffer -w -\nreference"
-        )
