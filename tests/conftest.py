@@ -14,6 +14,7 @@ from grader_world import arena as arena
 from grader_world import sound as sound
 from leftovers import watch
 from log_reader import log as log
+from sandbox_field import contained as contained
 from sandbox_field import field as field
 from sandbox_field import view as view
 from synthetic import console as console
