@@ -40,15 +40,18 @@ class Finding:
     fix: str | None = None
 
 
-def examine(workspace: Workspace, task: Path) -> list[Finding]:
-    """Everything worth knowing before work begins. Takes a second or two; changes nothing."""
+def examine(workspace: Workspace, task: Path, ascii: bool = False) -> list[Finding]:
+    """Everything worth knowing before work begins. Takes a second or two; changes nothing.
+
+    `ascii` says that the dashboard draws in ASCII here.
+    """
     return [
         *_versions(),
         _cores(),
         *_places(workspace),
         _task(task),
         _isolation(),
-        *_terminal(),
+        *_terminal(ascii),
         _supervisor(workspace),
     ]
 
@@ -123,11 +126,11 @@ def _isolation() -> Finding:
     return Finding("isolation", level, f"{found}, Landlock ABI {abi}: {text}", fix)
 
 
-def _terminal() -> Iterator[Finding]:
+def _terminal(ascii: bool) -> Iterator[Finding]:
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower()
-    if "utf" not in encoding:
-        fix = "set LANG to a UTF-8 locale, such as C.UTF-8"
-        yield Finding("encoding", "warn", f"{encoding}: drawn in ASCII", fix)
+    if ascii or "utf" not in encoding:
+        fix = "a UTF-8 locale, such as LANG=C.UTF-8, in a terminal that is not the kernel's console"
+        yield Finding("encoding", "warn", "drawn in ASCII", fix)
     else:
         yield Finding("encoding", "ok", encoding)
     if not sys.stdout.isatty():

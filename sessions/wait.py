@@ -8,7 +8,7 @@ from .errors import AnswerNo
 from .evidence import state_of
 from .paths import Workspace
 from .states import LIVE, State
-from .supervise import ensure_supervisor
+from .supervise import ensure_supervisor, supervised
 
 POLL_S = 0.25
 CARE_S = 5.0  # between looks whether the line still has its supervisor
@@ -31,7 +31,10 @@ def wait(
         if not any(_goes_on(state) for state in states.values()):
             return states
         if time.monotonic() - cared > CARE_S:
-            ensure_supervisor(workspace)
+            if not supervised(workspace):
+                ensure_supervisor(
+                    workspace
+                )  # which writes, as somebody who waits may not be able to
             cared = time.monotonic()
         if timeout_s is not None and time.monotonic() - began > timeout_s:
             alive = ", ".join(name for name, state in states.items() if _goes_on(state))

@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ.pop("TMUX", None)  # what tests copy is not for the person who runs them
 
 import hypothesis
 import pytest
@@ -13,6 +14,7 @@ from grader_world import arena as arena
 from grader_world import sound as sound
 from leftovers import watch
 from log_reader import log as log
+from sandbox_field import contained as contained
 from sandbox_field import field as field
 from sandbox_field import view as view
 from synthetic import console as console

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from full_disk import fill, small_disk
+from sandbox_field import CONTAINED
 
 from grader import cli, keep
 from grader.arena import Arena, at
@@ -24,6 +25,7 @@ def grade(capsys: Any, arena: Arena, *arguments: object) -> tuple[int, str, str]
     return run(capsys, "grade", "--fixture", arena.layout.root, *arguments)
 
 
+@CONTAINED
 def test_json_is_exactly_one_document(capsys: Any, arena: Arena, sound: Path) -> None:
     code, out, err = grade(capsys, arena, sound, "--json")
     found = json.loads(out)
@@ -44,6 +46,7 @@ def test_json_is_exactly_one_document(capsys: Any, arena: Arena, sound: Path) ->
     assert "measuring the checkpoint" in err
 
 
+@CONTAINED
 def test_table_names_every_part_and_the_total(capsys: Any, arena: Arena, sound: Path) -> None:
     code, out, _ = grade(capsys, arena, sound)
     assert code == Exit.OK
@@ -73,6 +76,7 @@ def test_only_some_parts(capsys: Any, arena: Arena, sound: Path) -> None:
     assert set(found["skipped"]) == set(PARTS) - set(COMPONENTS["decision"]) - {"R3"}
 
 
+@CONTAINED
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from sandbox_field import CONTAINED
 
 from grader.arena import Arena
 from grader.errors import Exit
 from grader.part import PARTS
 
 
+@CONTAINED
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.TERMINATED)]
 )
@@ -103,6 +105,7 @@ def _below(parent: int) -> list[int]:
     return found
 
 
+@CONTAINED
 def test_rlhf_tui_grade_passes_everything_on(arena: Arena, sound: Path, tmp_path: Path) -> None:
     """stdout, exit code, and the grade kept in the workspace; nothing kept when read-only."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from grader_judge import SHORT, judge
 from hostile_submissions import FILES
+from sandbox_field import CONTAINED
 
 from grader import snapshot, strictjson
 from grader.arena import Arena
@@ -124,6 +125,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
     assert not (copy / "f").exists()
 
 
+@CONTAINED
 def test_two_grades_of_one_folder_at_once(sound: Path, arena: Arena) -> None:
     found: list[dict[str, Any]] = []
     threads = [
@@ -143,6 +145,7 @@ def stable(found: dict[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in found.items() if key != "timing"}, "rms": rms}
 
 
+@CONTAINED
 def test_a_folder_that_changes_while_it_is_graded(sound: Path, arena: Arena) -> None:
     """What counts is what was there at the start."""
     undisturbed = stable(document(judge(sound, arena, SHORT)))

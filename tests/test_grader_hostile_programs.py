@@ -9,6 +9,7 @@ from typing import Any
 import grader_world as worlds
 import pytest
 from grader_judge import SHORT, judge, narrate
+from sandbox_field import CONTAINED
 
 from grader import snapshot
 from grader.arena import Arena
@@ -96,6 +97,7 @@ def launcher(view: View) -> Launcher:
     return Launcher(view, level.layers())
 
 
+@CONTAINED
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_programs(tmp_path: Path, sound: Path, arena: Arena, launcher: Launcher, case: str) -> None:
     source, status, reason = PROGRAMS[case]
@@ -125,6 +127,7 @@ def test_a_report_that_is_no_file_is_never_opened(tmp_path: Path, make: Any) -> 
         hostile.read_regular(tmp_path / "report.json", 100)
 
 
+@CONTAINED
 def test_sleeps_past_the_limit_on_one_rm_only(sound: Path, arena: Arena) -> None:
     slow = "if sys.argv[sys.argv.index('--rm-dir') + 1].endswith('%s'): time.sleep(60)\n"
     programmed(sound, _OUT + slow % "rm-2" + worlds.GOOD_DIAGNOSTIC)
@@ -142,6 +145,7 @@ def test_sleeps_past_the_limit_on_one_rm_only(sound: Path, arena: Arena) -> None
     assert statuses == ["late", "ok", "ok"]
 
 
+@CONTAINED
 def test_scratch_is_empty_and_dropped_and_the_task_is_at_hand(sound: Path, arena: Arena) -> None:
     checks = """
 assert os.listdir(os.environ["HOME"]) == [], "scratch is not empty"
@@ -158,6 +162,7 @@ assert os.path.samefile(os.environ["SUB"], ".")
     assert {name: said.why for name, said in found.said.items()} == dict.fromkeys(found.said, "")
 
 
+@CONTAINED
 def test_a_sound_diagnostic_scores_all(sound: Path, arena: Arena) -> None:
     found = judge(sound, arena, SHORT)
     assert part_of(found, "G1").score == 1  # anvil and cobalt above the other four
@@ -167,6 +172,7 @@ def test_a_sound_diagnostic_scores_all(sound: Path, arena: Arena) -> None:
     assert found.reward is not None
 
 
+@CONTAINED
 def test_the_fixture_and_the_submission_are_untouched(sound: Path, arena: Arena) -> None:
     def contents(root: Path) -> dict[str, bytes]:
         return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from sandbox_field import CONTAINED
 
 from grader import arena as arenas
 from grader import solutions
@@ -30,6 +31,7 @@ def task(arena: Arena, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return arena.export(tmp_path_factory.mktemp("exported") / "task")
 
 
+@CONTAINED
 @pytest.mark.parametrize("name", ["face-value", "recall", "early-stop"])
 def test_a_wrong_story_scores_what_was_computed_by_hand(
     arena: Arena, task: Path, tmp_path: Path, name: str

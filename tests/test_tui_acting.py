@@ -231,6 +231,13 @@ def test_doctor_says_what_is_there(console: Console, tmp_path: Path) -> None:
     assert broken.returncode == 1 and re.search(r"^bad +task .*config.json", broken.stdout, re.M)
 
 
+def test_doctor_says_that_the_dashboard_draws_in_ascii(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    assert re.search(r"^warn +encoding +drawn in ASCII", console.run("doctor").stdout, re.M)
+
+
 def test_control_characters_in_names_stay_out_of_the_terminal(console: Console) -> None:
     name = "a\x1b]0;title\x07b\x1b[31m"
     done = console.run("launch", *FAST, "--dry-run", "--name", name)

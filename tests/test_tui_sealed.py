@@ -12,6 +12,7 @@ from sessions import queue
 from sessions.paths import Workspace
 from sessions.stop import stop
 from sessions.supervise import supervisor
+from sessions.supervisor import cores
 from sessions.trash import discard
 
 pytestmark = pytest.mark.xdist_group("sealed")
@@ -96,6 +97,16 @@ def test_the_dashboard_shows_the_runs_and_says_what_cannot_be_done(
         terminal.sees("waits")
         terminal.press("q")
         assert terminal.wait(60) == 0
+
+
+def test_runs_of_somebody_else_are_waited_for(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_STEP_S", "600")
+    lab.launch("theirs", seed=list(range(cores() + 1)))
+    lab.until("theirs-seed0", "running", "starting")
+    with sealed(lab.workspace.root) as root, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lab, "workspace", Workspace(root))
+        done = Console(lab).run("wait", "theirs-seed0", "--timeout", "1")
+    assert done.returncode == 1 and "still not ended" in done.stderr
 
 
 def test_a_file_in_the_place_of_a_workspace_is_named(lab: Lab, tmp_path: Path) -> None:

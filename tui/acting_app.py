@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from textual.app import App, ScreenStackError
@@ -10,6 +11,7 @@ from textual.css.query import NoMatches
 from textual.dom import NoScreen
 from textual.worker import Worker, WorkerState
 
+from . import tmux
 from .background import Background, Done, Work
 from .messages import Performed
 from .performing import Outcome
@@ -50,6 +52,16 @@ class ActingApp(App[int]):
     def work(self, group: str, work: Work) -> None:
         """Do it in a thread worker; what it raises is told in a dialog that names its log."""
         self.run_worker(work, name=group, group=group, thread=True, exit_on_error=False)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """By OSC 52, and in tmux by its own command too."""
+        super().copy_to_clipboard(text)
+        if tmux.inside():
+            self.work("copy", partial(self._copy_to_tmux, text))
+
+    def _copy_to_tmux(self, text: str) -> None:
+        with self.background.held():
+            tmux.copy(text, self.background.notice)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A worker that failed is told in a dialog that names its log."""

@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 def run_dashboard(place: "Place") -> int:
     """Run the dashboard; its exit code. Raises CommandError without a terminal or a task."""
-    streams = (sys.stdin, sys.stdout, sys.stderr)
-    if (
-        not all(stream and stream.isatty() for stream in streams)
-        or os.environ.get("TERM") == "dumb"
-    ):
-        fix = "in scripts use a command, such as rlhf-tui runs --json"
-        raise CommandError(Exit.USAGE, "the dashboard needs a terminal", fix=fix)
+    _check_terminal()
     place.checked_task()  # a broken task folder is said before the screen is taken
     tune_textual()
     from .app import ConsoleApp
@@ -30,6 +24,16 @@ def run_dashboard(place: "Place") -> int:
     if code == Exit.OK and (living := app.state.living()):
         print(f"{len(living)} run(s) go on without the dashboard: {clean(', '.join(living))}")
     return code
+
+
+def _check_terminal() -> None:
+    fix = "in scripts use a command, such as rlhf-tui runs --json"
+    if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        bare = "SSH_CONNECTION" in os.environ and "SSH_TTY" not in os.environ
+        fix = f"ssh -t gives one; {fix}" if bare else fix
+        raise CommandError(Exit.USAGE, "the dashboard needs a terminal", fix=fix)
+    if os.environ.get("TERM") == "dumb":
+        raise CommandError(Exit.USAGE, "the dashboard needs a terminal, not TERM=dumb", fix=fix)
 
 
 def tune_textual() -> None:

@@ -21,6 +21,7 @@ from .render import ascii_only
 LOOK_S = 0.1  # between looks at whether the program ends
 ESCAPE_S = constants.ESCAPE_DELAY
 PATIENCE_S = 2.0  # how long an orderly end may take before the terminal is given back by force
+TAKEN_S = 1.0  # how long the terminal may take for that; a connection that hangs takes nothing
 _RESTORE = b"\x1b[?2004l\x1b[?7h\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[<u"
 _LEAVE = b"\x1b[?1049l\x1b[?25h\x1b[0m"
 
@@ -89,12 +90,17 @@ class ConsoleDriver(LinuxDriver):
             self.process_message(message)
 
     def _end_by_force(self) -> None:
-        """Give the terminal back without the event loop, which does not answer."""
+        """Give the terminal back without the event loop, which does not answer, and end."""
+        giving = threading.Thread(target=self._give_back, daemon=True)
+        giving.start()
+        giving.join(TAKEN_S)
+        self._end()
+
+    def _give_back(self) -> None:
         with suppress(OSError, termios.error):  # it is gone: nobody is left to restore it for
             if self.attrs_before is not None:
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
             os.write(2, _RESTORE + _LEAVE)
-        self._end()
 
     def _end(self) -> None:
         if self.last_will is not None:

@@ -59,7 +59,9 @@ def named_look(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def chosen_look(environment: Mapping[str, str] = os.environ) -> str:
-    """ASCII where the locale is not UTF-8, else dark."""
+    """ASCII where the locale is not UTF-8 or the console is the kernel's, else dark."""
+    if environment.get("TERM") == "linux":
+        return "ascii"  # its fonts have some hundred glyphs, and no braille
     said = [environment.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG")]
     if said[1] == "C.UTF-8" and said[2] in ("", "C", "POSIX"):
         said[1] = ""  # not the person's: Python itself sets it where the locale is C
