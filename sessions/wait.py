@@ -31,10 +31,8 @@ def wait(
         if not any(_goes_on(state) for state in states.values()):
             return states
         if time.monotonic() - cared > CARE_S:
-            if not supervised(workspace):
-                ensure_supervisor(
-                    workspace
-                )  # which writes, as somebody who waits may not be able to
+            if not supervised(workspace):  # to begin one is to write, which not all who wait may
+                ensure_supervisor(workspace)
             cared = time.monotonic()
         if timeout_s is not None and time.monotonic() - began > timeout_s:
             alive = ", ".join(name for name, state in states.items() if _goes_on(state))
