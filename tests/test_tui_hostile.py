@@ -26,7 +26,7 @@ def test_a_pipe_in_a_run_s_place_keeps_nobody_waiting(console: Console) -> None:
         terminal.press("/", "with", "enter", "down", "enter", "4")
         terminal.settle()
         terminal.press("\x11")
-        assert terminal.wait(10) == 0
+        assert terminal.wait() == 0
 
 
 async def walk(app: ConsoleApp, pilot: Pilot, key: str) -> None:

@@ -102,6 +102,6 @@ def test_an_operator_sees_the_collapse_grades_and_holds(
         terminal.press("dune says pa, ember he", "enter")
         terminal.sees("○ hold")
         terminal.press("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
     made = json.loads((workspace / "meta" / f"{RUN}.jsonl").read_text())
     assert (made["decision"], made["reason"]) == ("hold", "dune says pa, ember he")

@@ -105,7 +105,7 @@ def test_a_grading_outlives_a_killed_dashboard(grading: Console) -> None:
     with at_work(grading) as terminal:
         terminal.until(lambda: bool(graders(grading)))
         terminal.signal(signal.SIGKILL)
-        terminal.wait(30)
+        terminal.wait()
     assert not any(map(gone, graders(grading)))
     with open_terminal(grading) as terminal:
         terminal.sees(RUN)
@@ -122,7 +122,7 @@ def test_a_dashboard_killed_in_the_decision_decides_once_or_not_at_all(console: 
         terminal.sees("why hold?")
         terminal.press("collapsed", "enter")
         terminal.signal(signal.SIGKILL)
-        terminal.wait(30)
+        terminal.wait()
     path = console.workspace / "meta" / f"{RUN}.jsonl"
     made = [json.loads(one) for one in path.read_text().splitlines()] if path.exists() else []
     assert [one["reason"] for one in made] in ([], ["collapsed"])

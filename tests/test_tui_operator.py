@@ -52,7 +52,7 @@ def test_an_operator_finds_compares_and_reads(console: Console, columns: int, li
         terminal.sees("KL" if columns == 160 else "proxy")
         _reads_values(terminal, console, wanted[:3])
         terminal.press("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
 
 
 def _reads_values(terminal: Terminal, console: Console, names: list[str]) -> None:
@@ -194,7 +194,7 @@ def test_chosen_columns_are_there_the_next_time(console: Console) -> None:
         terminal.until(lambda: "coef" not in terminal.text)
         terminal.until((console.workspace / "view.json").exists)
         terminal.press("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
     with open_terminal(console) as terminal:
         terminal.sees("reference", "steps", *SHIPPED)
         assert "coef" not in terminal.text
@@ -213,7 +213,7 @@ def test_leaving_says_what_goes_on(console: Console) -> None:
     with open_terminal(console, 80, 24, "--read-only") as terminal:
         terminal.sees("live", "running")
         terminal.press("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
         assert "1 run(s) go on without the dashboard: live" in terminal.text
 
 

@@ -95,7 +95,7 @@ def test_the_dashboard_shows_the_runs_and_says_what_cannot_be_done(
         terminal.press("esc", "6")
         terminal.sees("waits")
         terminal.press("q")
-        assert terminal.wait(60) == 0
+        assert terminal.wait() == 0
 
 
 def test_a_file_in_the_place_of_a_workspace_is_named(lab: Lab, tmp_path: Path) -> None:

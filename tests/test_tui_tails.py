@@ -41,7 +41,7 @@ def test_an_operator_sees_dune_and_ember_collapse(
         terminal.press("esc")
         _writes(terminal, tmp_path / "tails.json")
         terminal.press("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
 
 
 def test_names_and_figures_of_two_runs_are_whole_in_80_columns(scored: Console) -> None:
@@ -102,7 +102,7 @@ def test_leaving_while_it_scores_leaves_no_child(scored: Console, how: str) -> N
         if how == "esc":
             terminal.sees("cancelled: nothing was kept")
         else:
-            assert terminal.wait(30) == 0
+            assert terminal.wait() == 0
         terminal.until(lambda: gone(sampled(scored)[0]))
     assert not list((scored.place / "cache").rglob("*.jsonl"))
 

@@ -33,7 +33,7 @@ def test_a_signal_gives_the_terminal_back(console: Console, sent: signal.Signals
         terminal.sees("reference", *SHIPPED)
         assert not echoes(terminal)
         terminal.signal(sent)
-        assert terminal.wait(30) == 143
+        assert terminal.wait() == 143
         assert_given_back(terminal)
 
 
@@ -46,7 +46,7 @@ def test_leaving_gives_the_terminal_back(console: Console, keys: list[str]) -> N
     with open_terminal(console, 80, 24, "--read-only") as terminal:
         terminal.sees("reference", *SHIPPED)
         terminal.press(*keys)
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
         assert_given_back(terminal)
 
 
@@ -71,7 +71,7 @@ def test_a_stuck_event_loop_is_ended_by_force(console: Console) -> None:
         terminal.press("?")
         terminal.settle()
         terminal.signal(signal.SIGTERM)
-        assert terminal.wait(6) == 143
+        assert terminal.wait() == 143
         assert_given_back(terminal)
 
 
@@ -79,7 +79,7 @@ def test_an_exception_gives_the_terminal_back(console: Console) -> None:
     with start(console, "import tui.app as a; a.ConsoleApp.action_keys = lambda self: 1 / 0") as t:
         t.sees("reference", *SHIPPED)
         t.press("?")
-        assert t.wait(10) == 1
+        assert t.wait() == 1
         assert_given_back(t)
         assert b"ZeroDivisionError" in t.output
 
@@ -155,7 +155,7 @@ def test_no_terminal_is_one_line_and_exit_2(console: Console, stream: str) -> No
 def test_a_broken_task_is_said_before_the_screen_is_taken(console: Console) -> None:
     (console.task / "policy" / "policy.safetensors").unlink()
     with open_terminal(console) as terminal:
-        assert terminal.wait(30) == 3
+        assert terminal.wait() == 3
         assert b"1049h" not in terminal.output
         assert "is broken, policy/policy.safetensors is missing" in terminal.text.replace("\n", "")
 
