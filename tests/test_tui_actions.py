@@ -103,7 +103,7 @@ async def test_a_run_that_vanishes_between_key_and_action(lab: Lab, toys: None) 
         lab.folder("gone").rename(lab.workspace.root / "elsewhere")
         await pilot.press("y")
         await until(pilot, lambda: "done, but not all" in screen_text(app))
-        assert "gone" in screen_text(app)
+        await until(pilot, lambda: "gone" in screen_text(app))
     assert list(thrown_away(lab.workspace)) == ["kept"]
 
 
@@ -208,7 +208,7 @@ async def test_read_only_refuses_every_action_key_and_nothing_is_written(lab: La
             for key in keys if pane != "6" or app.state.watch.jobs else "p":
                 app.say("")
                 await pilot.press(key)
-                assert "--read-only" in screen_text(app).splitlines()[-1], (pane, key)
+                await until(pilot, lambda: "--read-only" in screen_text(app).splitlines()[-1])
                 assert len(app.screen_stack) == 1
     assert tree(lab.workspace.runs) == before and not lab.workspace.meta.exists()
     assert not lab.workspace.trash.exists()

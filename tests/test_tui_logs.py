@@ -64,12 +64,10 @@ async def test_a_pathological_regex_is_cancelled_and_costs_no_frame(
         await opened(app, pilot)
         app.pane._look_for(pattern, True)  # type: ignore[attr-defined]
         await until(pilot, lambda: app.pane._page.searching)  # type: ignore[attr-defined]
-        gaps = []
+        began = time.process_time()
         for _ in range(50):
-            began = time.perf_counter()
             await asyncio.sleep(0.01)
-            gaps.append(time.perf_counter() - began)
-        assert sorted(gaps)[25] < 0.1
+        assert time.process_time() - began < 0.25, "the search takes this process's time"
         await pilot.press("escape")
         await until(pilot, lambda: not app.pane._page.searching)  # type: ignore[attr-defined]
 
@@ -99,7 +97,7 @@ async def test_a_run_without_output_shows_its_rows_as_lines(output: str, console
         await until(
             pilot, lambda: "step    800  proxy      1  KL      2 nats (k1)" in screen_text(app)
         )
-        assert "no output: rows" in screen_text(app)
+        await until(pilot, lambda: "no output: rows" in screen_text(app))
         app.pane._look_for("step +400 .*KL +1 nats", True)  # type: ignore[attr-defined]
         await until(pilot, lambda: app.pane._page.filtered and app.pane._page.lines)  # type: ignore[attr-defined]
         (line,) = app.pane._page.lines  # type: ignore[attr-defined]

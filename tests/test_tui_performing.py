@@ -87,7 +87,7 @@ async def test_workers_that_do_not_come_back_keep_no_other_from_its_work(console
     async with app.run_test(size=(80, 24)) as pilot:
         try:
             for _ in range(30):
-                app.work("blocked", lambda: blocked.wait(20))
+                app.work("blocked", lambda: blocked.wait())
             app.work("done", done.set)
             await until(pilot, done.is_set)
         finally:
@@ -131,6 +131,6 @@ async def test_a_handler_that_fails_while_the_screen_is_there_is_a_failure(
 ) -> None:
     app = ConsoleApp(place_of(console), "dark")
     with pytest.raises(NoMatches):
-        async with app.run_test(size=(80, 24)) as pilot:
+        async with app.run_test(size=(80, 24)):
             app.pane.call_later(lambda: app.query_one("#nowhere"))
-            await pilot.pause(0.5)
+            await asyncio.wait_for(app._exception_event.wait(), 60)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import toy_scores
-from piloting import SIZES, app_over, curves_of, ready, screen_text, type_keys
+from piloting import SIZES, app_over, curves_of, ready, screen_text, type_keys, until
 from synthetic import Console, write_run
 
 from rlhf.vocab import FAMILIES
@@ -182,7 +182,7 @@ async def test_the_view_withstands(console: Console, words: str) -> None:
             await type_keys(app, "L", "v", "V", "i", "escape", "y", "e", "w", "escape")
         await pilot.resize_terminal(160, 50)
         await type_keys(app, "v", "V")
-        assert "root KL" in screen_text(app)
+        await until(pilot, lambda: "root KL" in screen_text(app))
 
 
 async def test_read_only_evaluates_nothing(console: Console) -> None:
@@ -191,5 +191,5 @@ async def test_read_only_evaluates_nothing(console: Console) -> None:
         await ready(app, pilot)
         await app.open_run(RUN, "run")
         await type_keys(app, "K", "e")
-        assert "--read-only: nothing is evaluated" in screen_text(app)
+        await until(pilot, lambda: "--read-only: nothing is evaluated" in screen_text(app))
     assert console.evaluated() == 0

@@ -29,4 +29,4 @@ async def test_a_new_submission_says_how_much_is_empty_and_what_first(
         pane.on_shelf_changed(ShelfChanged(Shelf((folder,))))
         said = "made with 15 fields still empty, the first: certification.release"
         await until(pilot, lambda: said in screen_text(app))
-        assert "scaffold --check" in screen_text(app)
+        await until(pilot, lambda: "scaffold --check" in screen_text(app))

@@ -175,11 +175,9 @@ async def test_a_failed_look_up_is_told_in_the_pane(
     app = app_over(scored, read_only=False)
     async with app.run_test(size=(80, 24)) as pilot:
         await tails_shown(app, pilot, tmp_path / "none.csv")
-        await pilot.pause()
-        assert "cannot read" in screen_text(app)
+        await until(pilot, lambda: "cannot read" in screen_text(app))
         await type_keys(app, "F")
-        await pilot.pause()
-        assert "cannot read" not in screen_text(app)
+        await until(pilot, lambda: "cannot read" not in screen_text(app))
 
 
 async def test_read_only_refuses_to_score(
@@ -192,5 +190,5 @@ async def test_read_only_refuses_to_score(
         app.state.open(RUN)
         await tails_shown(app, pilot)
         await type_keys(app, "e")
-        assert "--read-only: nothing is measured" in screen_text(app)
+        await until(pilot, lambda: "--read-only: nothing is measured" in screen_text(app))
         assert not (tmp_path / "cache").exists() or not list((tmp_path / "cache").rglob("*.jsonl"))
