@@ -247,4 +247,3 @@ async def test_hostile_names_in_every_dialog(lab: Lab, size: tuple[int, int]) ->
             await pilot.pause(0.3)
             await type_keys(app, "down", "up", "escape")
             assert len(app.screen_stack) == 1, key
-        await asyncio.sleep(0)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from piloting import until
@@ -12,6 +13,7 @@ from textual.css.query import NoMatches
 
 from tui.acting_app import GONE
 from tui.app import ConsoleApp
+from tui.background import Background
 from tui.performing import Outcome, command_line, perform
 from tui.place import Place
 
@@ -57,6 +59,14 @@ def test_a_path_that_looks_like_an_option_stays_a_path(console: Console, tmp_pat
 def test_what_follows_two_dashes_is_text(console: Console) -> None:
     outcome = perform(place_of(console), ["note", "default-s800", "--", "--yes --json"])
     assert outcome.document["notes"][-1]["text"] == "--yes --json"
+
+
+def test_a_task_that_is_broken_ends_the_measuring_and_is_told(console: Console) -> None:
+    told: list[Any] = []
+    background = Background(place_of(console), told.append, lambda group, work: work())
+    (console.task / "policy" / "policy.safetensors").unlink()
+    background.measure([("kl05-s800", console.task / "runs" / "kl05-s800")])
+    assert [one.text for one in told[:-1]] == [""] and "policy.safetensors" in told[-1].text
 
 
 async def test_the_dashboard_tells_a_failure_and_hands_on_an_outcome(console: Console) -> None:
