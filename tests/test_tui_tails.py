@@ -13,6 +13,8 @@ from toy_scores import gone, sampled
 
 from rlhf.vocab import FAMILIES
 from sessions.runfiles import read_object
+from tui.messages import RowsRead, TailsFound
+from tui.tails_work import Rows
 
 RUN = "kl002-s1500"
 
@@ -178,6 +180,21 @@ async def test_a_failed_look_up_is_told_in_the_pane(
         await until(pilot, lambda: "cannot read" in screen_text(app))
         await type_keys(app, "F")
         await until(pilot, lambda: "cannot read" not in screen_text(app))
+
+
+async def test_what_was_said_elsewhere_stays_when_tails_come_late(
+    scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    app = app_over(scored)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await tails_shown(app, pilot, tmp_path / "none.csv")
+        await type_keys(app, "1")
+        app.say("said")
+        assert pane.desk.found is not None
+        pane.on_tails_found(TailsFound(pane.desk.found))
+        pane.on_rows_read(RowsRead(Rows("late")))
+        assert "said" in app._notice and len(app.screen_stack) == 1
 
 
 async def test_read_only_refuses_to_score(
