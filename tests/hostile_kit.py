@@ -26,8 +26,9 @@ def case(words: str) -> Callable[[Case], Case]:
 
 
 def begun(lab: Lab, **axes: Any) -> str:
-    """A run that is training, slowly, with a checkpoint every step."""
-    (run,) = lab.launch("victim", **{"steps": 200, "save_every": 1, **axes})
+    """A run that is training, with a checkpoint every step, and is held halfway."""
+    lab.hold()
+    (run,) = lab.launch("victim", **{"steps": 60, "save_every": 1, **axes})
     lab.until(run, "running")
     return run
 

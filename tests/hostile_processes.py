@@ -17,16 +17,17 @@ from sessions.launch import launch_job
 from sessions.record import update
 from sessions.resume import resume
 from sessions.stop import stop
-from sessions.supervise import ensure_supervisor, python_environment
+from sessions.supervise import ensure_supervisor, python_environment, supervisor
 
 
 @case("kill -9 of the run")
 def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = begun(lab, seed=4, steps=60)
+    run = begun(lab, seed=4)
     kill(lab.process(run).pid)
     lost = lab.until(run, "lost")
     eventually(lambda: "SIGKILL" in (lab.state(run).reason or ""))
     assert lost.reason is not None
+    lab.hold(False)
     resume(lab.workspace, lab.folder(run))
     lab.until(run, "finished")
     assert (lab.folder(run) / "policy.safetensors").read_text() == lab.undisturbed(4, 60)
@@ -35,10 +36,12 @@ def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @case("kill -9 of the supervisor")
 def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = lab.launch("s", seed=[0, 1, 2, 3], steps=60)
+    lab.hold()
+    runs = lab.launch("s", seed=[0, 1, 2, 3])
     lab.until(runs[0], "running")
     kill(boss(lab))
     assert lab.state(runs[0]).state == "running"
+    lab.hold(False)
     assert eventually(lambda: ensure_supervisor(lab.workspace))
     for run in runs:
         lab.until(run, "finished")
@@ -86,8 +89,9 @@ def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 @case("kill -9 of the dashboard")
 def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     with dashboard(lab) as screen:
-        run = begun(lab, steps=60)
+        run = begun(lab)
         screen.kill()
+    lab.hold(False)
     lab.until(run, "finished")
     assert len(lab.starts(run)) == 1
 
@@ -95,10 +99,11 @@ def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 @case("kill -9 of all three")
 def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     with dashboard(lab) as screen:
-        run = begun(lab, seed=2, steps=60)
+        run = begun(lab, seed=2)
         for pid in (screen.pid, boss(lab), lab.process(run).pid):
             kill(pid)
     lab.until(run, "lost")
+    lab.hold(False)
     resume(lab.workspace, lab.folder(run))
     lab.until(run, "finished")
     assert (lab.folder(run) / "policy.safetensors").read_text() == lab.undisturbed(2, 60)
@@ -108,7 +113,7 @@ def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     queue.pause(lab.workspace, True)
     (run,) = lab.launch("old")
-    with subprocess.Popen(["sleep", "60"], start_new_session=True) as stranger:
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as stranger:
         reused = own().as_dict() | {"pid": stranger.pid, "start": "1", "monotonic": 0.0}
         update(lab.folder(run), lambda record: record.update(process=reused))
         assert lab.state(run).state == "lost"
@@ -135,9 +140,10 @@ def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 def _(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     with dashboard(lab) as one, dashboard(lab) as other:
         runs = lab.launch("d", seed=[0, 1, 2, 3], steps=20)
-        bosses = set()
+        bosses: set[int] = set()
         while any(lab.state(run).state != "finished" for run in runs):
-            bosses.add(boss(lab))
+            found = supervisor(lab.workspace)  # the last one ends with the last run
+            bosses |= {found.pid} if found else set()
             time.sleep(0.05)
         one.kill()
         other.kill()

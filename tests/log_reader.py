@@ -23,7 +23,7 @@ class Reading:
         self._thread = threading.Thread(target=self.reader.run)
         self._thread.start()
 
-    def until(self, what: Callable[[Page], object], seconds: float = 10.0) -> Page:
+    def until(self, what: Callable[[Page], object], seconds: float = 60.0) -> Page:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.pages and what(self.pages[-1]):
@@ -33,7 +33,7 @@ class Reading:
 
     def end(self) -> None:
         self.reader.close()
-        self._thread.join(10)
+        self._thread.join(60)
         assert not self._thread.is_alive()
 
 

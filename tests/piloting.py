@@ -83,6 +83,7 @@ async def jobs_shown(app: ConsoleApp, pilot: Pilot[Any], jobs: Sequence[Progress
     await ready(app, pilot)
     await pilot.press("6")
     app.background.end()
-    await pilot.pause(0.1)
+    await until(pilot, lambda: not list(app.workers))
+    await pilot.pause()  # what they posted before they ended is handled
     app.on_jobs_changed(JobsChanged(jobs, False))
     await pilot.pause()

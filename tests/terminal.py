@@ -135,7 +135,7 @@ class Terminal:
         """Send the program a signal."""
         os.kill(self.pid, number)
 
-    def wait(self, seconds: float) -> int:
+    def wait(self, seconds: float = 60) -> int:
         """The program's exit code; fails if it does not end in time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -164,10 +164,10 @@ def test_a_folder_that_changes_while_it_is_graded(sound: Path, arena: Arena) -> 
 
 
 def test_depth_is_refused_before_parsing() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(strictjson.NotJson, match="deeper"):
         strictjson.parse(b"[" * (3 << 20))
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
     assert strictjson.parse(b'{"a": "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["}')
 
 

@@ -16,14 +16,14 @@ from sessions.log_text import ERRORS, LONGEST_BYTES
 from sessions.supervise import python_environment
 
 
-def collect(search: Search, seconds: float = 20.0) -> list[str]:
+def collect(search: Search) -> list[str]:
     found: list[str] = []
 
     def done() -> bool:
         found.extend(match.text for match in search.poll())
         return search.finished
 
-    eventually(done, seconds)
+    eventually(done)
     search.cancel()
     return found
 
@@ -65,18 +65,14 @@ def test_a_pathological_pattern_costs_the_caller_nothing_and_can_be_cancelled(
     path = tmp_path / "log"
     path.write_text("a" * 10_000 + "\n")
     search = Search(path, r"(a+)+$(?<=b)")
-    slowest = 0.0
-    deadline = time.monotonic() + 1.0
+    began, deadline = time.process_time(), time.monotonic() + 1.0
     while time.monotonic() < deadline:
-        began = time.monotonic()
         assert search.poll() == []
-        slowest = max(slowest, time.monotonic() - began)
         time.sleep(0.01)
     assert not search.finished, "this pattern is not slow enough to test anything"
-    assert slowest < 0.1
-    began = time.monotonic()
+    assert time.process_time() - began < 0.5
     search.cancel()
-    assert time.monotonic() - began < 1.0 and search.finished
+    assert search.finished
 
 
 def test_a_search_ends_with_whoever_asked_for_it(tmp_path: Path) -> None:
@@ -89,14 +85,14 @@ from sessions.log_pages import PAGE_BYTES, pages_back, whole_end
 from sessions.log_search import LIMIT, POLL_BYTES, Search
 search = Search(Path({str(path)!r}), r"(a+)+$(?<=b)")
 print(search._child.pid, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as asker:
         assert asker.stdout is not None
         child = int(asker.stdout.readline())
         time.sleep(0.5)
         asker.kill()
-    eventually(lambda: (seen := stat(child)) is None or seen.gone, 10)
+    eventually(lambda: (seen := stat(child)) is None or seen.gone)
 
 
 @pytest.mark.parametrize("pattern", ["(", "[z-a]", "a{2,1}", "(?P<x>a)(?P<x>b)"])

@@ -127,13 +127,15 @@ def test_read_only_refuses_every_change(words: tuple[str, ...], console: Console
 
 
 def test_stop_resume_rm_restore(console: Console) -> None:
-    (run,) = console.lab.launch("r", steps=400, save_every=10)
+    console.lab.hold()
+    (run,) = console.lab.launch("r", save_every=1)
     console.lab.until(run, "running")
     stopped = console.json("stop", run, "--yes")["stopped"]
     assert [(one["id"], one["how"]) for one in stopped] == [(run, "ended")]
     assert console.run("wait", run).returncode == 1, "stopped is not finished"
+    console.lab.hold(False)
     assert console.json("resume", run)["runs"] == [run]
-    assert console.run("wait", run, "--timeout", "30").returncode == 0
+    assert console.run("wait", run).returncode == 0
     assert console.json("rm", run, "--yes")["trashed"] == [run]
     assert console.json("restore")["trash"] == [run]
     assert console.json("restore", run) == {

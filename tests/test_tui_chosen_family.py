@@ -45,7 +45,7 @@ async def test_a_family_chosen_in_run_is_where_tails_and_samples_open(
         await until(pilot, lambda: "read-only" in screen_text(app))
         screen.on_samples_found(SamplesFound({"families": {f: family() for f in FAMILIES}}))
         await until(pilot, lambda: f"{RUN}   dune" in screen_text(app))
-        assert "by position   family 4 of 6" in screen_text(app)
+        await until(pilot, lambda: "by position   family 4 of 6" in screen_text(app))
         await type_keys(app, "v", "escape")
         await until(pilot, lambda: "ember, family 5 of 6" in screen_text(app))
         await type_keys(app, "2")

@@ -72,7 +72,7 @@ def test_a_closed_pipe_is_no_error(console: Console) -> None:
     command = console.start("runs", "--json")
     assert command.stdout is not None and command.stderr is not None
     command.stdout.close()
-    assert command.stderr.read() == "" and command.wait(20) == 0
+    assert command.stderr.read() == "" and command.wait(60) == 0
     command.stderr.close()
 
 

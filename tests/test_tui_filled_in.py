@@ -48,7 +48,7 @@ async def test_a_form_filled_in_from_a_run_is_typed_over(console: Console) -> No
         steps = app.screen.query_one("#launch-steps", Input)
         assert steps.value == "1500"
         await type_keys(app, "down", "7")
-        assert steps.value == "7"
+        await until(pilot, lambda: steps.value == "7")
 
 
 async def test_a_filter_that_is_opened_again_is_typed_on(console: Console) -> None:

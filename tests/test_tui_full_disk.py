@@ -187,7 +187,7 @@ def test_a_dashboard_over_a_full_disk_says_what_it_cannot_do_and_goes_on(
             terminal.press("odd", "enter")
             terminal.sees("done: note")
             terminal.press("q")
-            assert terminal.wait(15) == 0
+            assert terminal.wait() == 0
         assert [row["text"] for row in meta.read(lab.workspace, "run").of_kind("note")] == ["odd"]
 
 

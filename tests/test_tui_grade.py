@@ -174,7 +174,7 @@ def test_an_operator_reads_why_points_were_lost_and_records_a_hold(
         terminal.press("down", "down", "down", "d")
         terminal.sees("decide on kl002-s1500", "true quality of anvil")
         terminal.press("h")
-        terminal.settle()
+        terminal.sees("why hold?")
         terminal.press("dune collapses", "enter")
         terminal.sees("○ hold")
     made = json.loads((console.workspace / "meta" / "kl002-s1500.jsonl").read_text())
@@ -202,7 +202,7 @@ async def test_graded_folders_are_hashed_one_at_a_time_and_waited_for(
 
     def compare(self: Desk, document: dict[str, Any]) -> str:
         begun.append(document["reward"])
-        go_on.acquire(timeout=30)
+        go_on.acquire(timeout=120)
         return f"was compared as number {len(begun)}"
 
     monkeypatch.setattr(Desk, "compare", compare)
@@ -223,7 +223,7 @@ async def test_graded_folders_are_hashed_one_at_a_time_and_waited_for(
         assert ended.is_alive(), "its child was left behind"
         go_on.release()
         await until(pilot, lambda: "was compared as number 2" in screen_text(app))
-        ended.join(30)
+        ended.join(60)
 
 
 @pytest.mark.parametrize("stays", [True, False], ids=["stays", "has gone elsewhere"])

@@ -82,9 +82,9 @@ async def test_escape_sequences_in_any_field_of_a_job(lab: Lab, field: str) -> N
         await ready(app, pilot)
         await pilot.press("6")
         await until(pilot, lambda: bool(app.state.watch.jobs))
-        for key in ("X", "escape", "l", "6", "enter"):
+        for key, shown in (("X", "y does it"), ("escape", "PAUSED"), ("l", "?"), ("6", "PAUSED")):
             await pilot.press(key)
-            await pilot.pause(0.02)
+            await until(pilot, lambda seen=shown: seen in screen_text(app))
             assert not steers(screen_text(app))
 
 
@@ -104,12 +104,11 @@ async def test_five_thousand_jobs_cost_what_shows_and_the_cursor_stays_in_sight(
     app, drawn = app_over(console), []
     async with app.run_test(size=(80, 24)) as pilot:
         await jobs_shown(app, pilot, jobs)
-        real = app.pane._row  # type: ignore[attr-defined]
+        real, lines = app.pane._row, lambda: screen_text(app).splitlines()  # type: ignore[attr-defined]
         monkeypatch.setattr(app.pane, "_row", lambda *a: drawn.append(a) or real(*a))
         for _ in range(60):
             await pilot.press("down")
-        await pilot.pause(0.05)
-        assert any("▸" in text and "j60 " in text for text in screen_text(app).splitlines())
+        await until(pilot, lambda: any("▸" in line and "j60 " in line for line in lines()))
         assert len(drawn) <= 61 * 24, "rows that are not on screen were made"
 
 

@@ -1,5 +1,6 @@
 """What keys do is never cut off: at 80 columns the form's notes and every pane's hint are whole."""
 
+from functools import partial
 from typing import cast
 
 import pytest
@@ -7,6 +8,7 @@ from piloting import type_keys, until
 from rich.text import Text
 from synthetic import Console
 from test_tui_hostile import app_over, ready, screen_text
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tui.bars import status_line
@@ -53,23 +55,19 @@ async def test_a_dialog_says_what_its_keys_do_however_much_it_has_to_tell(
     async with app.run_test(size=size) as pilot:
         await ready(app, pilot)
         app.push_screen(Confirm("throw away?", lines))
-        await pilot.pause()
-        assert "y does it" in screen_text(app)
+        await until(pilot, lambda: "y does it" in screen_text(app))
         await pilot.press("escape")
         app.push_screen(Reader("keys", Text("\n".join(lines))))
-        await pilot.pause()
-        assert "esc closes" in screen_text(app)
+        await until(pilot, lambda: "esc closes" in screen_text(app))
         await pilot.press("escape")
         decide = DecideScreen("kl002-s1500", "kl002-s1500", cast(Shell, app))
         app.push_screen(decide)
-        await pilot.pause()
-        assert "s ship" in screen_text(app)
+        await until(pilot, lambda: "s ship" in screen_text(app))
         line = decide.query_one(Input)
         line.display = True
         line.value = "because"
         decide.query_one("#evidence").update("\n".join(lines))  # type: ignore[attr-defined]
-        await pilot.pause(0.1)
-        assert "because" in screen_text(app)
+        await until(pilot, lambda: "because" in screen_text(app))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 50), (80, 17), (80, 14), (80, 12), (80, 9)])
@@ -85,14 +83,18 @@ async def test_a_dialog_with_more_than_has_room_ends_under_what_its_keys_do(
             Reader("keys", Text(much)),
             DecideScreen("kl002-s1500", "kl002-s1500", cast(Shell, app)),
         ):
-            app.push_screen(dialog)
-            await pilot.pause()
+            await app.push_screen(dialog)
             dialog.query_one("VerticalScroll Static", Static).update(much)
             await until(pilot, lambda: "line 2" in screen_text(app))
             box, hint = dialog.query_one(".box"), dialog.query_one(".box-hint")
-            assert hint.region.bottom == box.content_region.bottom, screen_text(app)
-            assert dialog.query_one("VerticalScroll").region.bottom == hint.region.y
+            middle = dialog.query_one("VerticalScroll")
+            await until(pilot, partial(_ends_under, box, hint, middle))
             await pilot.press("escape")
+
+
+def _ends_under(box: Widget, hint: Widget, middle: Widget) -> bool:
+    there = hint.region.height > 0 and hint.region.bottom == box.content_region.bottom
+    return there and middle.region.bottom == hint.region.y
 
 
 @pytest.mark.parametrize("lines", [24, 17, 14, 12, 9])
@@ -101,7 +103,7 @@ async def test_what_is_chosen_from_ends_over_what_the_keys_do(console: Console, 
     async with app.run_test(size=(80, lines)) as pilot:
         await ready(app, pilot)
         for dialog in (Picker("sort by", many), Checklist("columns", many, ())):
-            app.push_screen(dialog)
+            await app.push_screen(dialog)
             await until(pilot, lambda: "choice 2" in screen_text(app))
             await type_keys(app, *["pagedown"] * 8)
             await until(pilot, lambda: "choice 79" in screen_text(app))
@@ -123,7 +125,7 @@ async def test_why_a_decision_is_not_on_record_is_told_whole(
     )
     async with app.run_test(size=(80, lines)) as pilot:
         await ready(app, pilot)
-        app.push_screen(DecideScreen("kl002-s1500", "kl002-s1500", cast(Shell, app)))
+        await app.push_screen(DecideScreen("kl002-s1500", "kl002-s1500", cast(Shell, app)))
         await until(pilot, lambda: "s ship" in screen_text(app))
         await type_keys(app, "h", *"odd", "enter")
         await until(pilot, lambda: "(free some space)" in screen_text(app))

@@ -31,16 +31,15 @@ async def test_rows_say_how_far_and_the_bar_too(size: tuple[int, int], console: 
     app = app_over(console)
     async with app.run_test(size=size) as pilot:
         await jobs_shown(app, pilot, JOBS)
-        text = screen_text(app)
-        assert "1 run 40%  2 wait" in text.splitlines()[0]
-        assert "40%" in text and "40/100" in text and "5m" in text
+        await until(pilot, lambda: "1 run 40%  2 wait" in screen_text(app).splitlines()[0])
+        await until(pilot, lambda: all(x in screen_text(app) for x in ("40%", "40/100", "5m")))
 
 
 async def test_the_empty_pane_says_what_to_do(console: Console) -> None:
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:
         await jobs_shown(app, pilot, [])
-        assert "Nothing runs and nothing waits" in screen_text(app)
+        await until(pilot, lambda: "Nothing runs and nothing waits" in screen_text(app))
 
 
 @pytest.mark.parametrize(
@@ -60,8 +59,7 @@ async def test_keys_ask_for_the_command(
     async with app.run_test(size=(80, 24)) as pilot:
         await jobs_shown(app, pilot, JOBS)
         await pilot.press(*keys)
-        await pilot.pause()
-    assert asked == [words]
+        await until(pilot, lambda: asked == [words])
 
 
 async def test_a_stop_that_is_not_confirmed_does_nothing(
@@ -71,7 +69,12 @@ async def test_a_stop_that_is_not_confirmed_does_nothing(
     app = writable(console, asked, monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
         await jobs_shown(app, pilot, JOBS)
-        await pilot.press("X", "escape", "X", "n", "X", "enter", "escape")
+        for key in ("escape", "n", "enter"):
+            await pilot.press("X")
+            await until(pilot, lambda: "y does it" in screen_text(app))
+            await pilot.press(key)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
     assert asked == []
 
 
@@ -80,8 +83,9 @@ async def test_read_only_refuses_what_changes_anything(console: Console) -> None
     async with app.run_test(size=(80, 24)) as pilot:
         await jobs_shown(app, pilot, JOBS)
         for key in ("p", "J", "K", "X"):
+            app.say("")
             await pilot.press(key)
-            assert "--read-only" in screen_text(app).splitlines()[-1]
+            await until(pilot, lambda: "--read-only" in screen_text(app).splitlines()[-1])
 
 
 @pytest.mark.parametrize("name", ["\x1b[2Jevil", "日本語" * 60, "x" * 5000, ""])
@@ -128,7 +132,7 @@ async def test_the_top_line_s_time_is_that_of_the_rows(console: Console, top: st
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:
         await jobs_shown(app, pilot, TOPS[top])
-        assert screen_text(app).splitlines()[0].endswith(f" {top}  ")
+        await until(pilot, lambda: screen_text(app).splitlines()[0].endswith(f" {top}  "))
 
 
 async def test_at_80_columns_the_top_line_says_that_it_is_paused(console: Console) -> None:

@@ -155,13 +155,14 @@ async def test_a_full_disk_is_named_and_the_form_stays(lab: Lab, tmp_path: Path)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(lab, pilot)
         fill(app, steps="7")
-        await until(pilot, lambda: "1 run on" in said(app))
+        await until(pilot, lambda: all(x in said(app) for x in ("--steps=7", "1 run on")))
         await type_keys(app, "ctrl+s")
         await until(pilot, lambda: "cannot write" in said(app))
         assert app.screen.query_one("#launch-steps", Input).value == "7"
         form = app.screen
         assert isinstance(form, LaunchScreen)
         form.on_previewed(Previewed(form._number, Preview(1)))
+        form.on_input_changed(Input.Changed(form.query_one("#launch-steps", Input), "7"))
         assert "cannot write" in said(app), "a check that comes late hides the refusal"
         fill(app, steps="8")
         await until(pilot, lambda: "1 run on" in said(app))
@@ -173,7 +174,7 @@ async def test_what_was_typed_outlives_esc(lab: Lab) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(lab, pilot)
         fill(app, steps="7")
-        await pilot.pause(0.05)
+        await until(pilot, lambda: "--steps=7" in said(app))
         await type_keys(app, "escape")
         await opened(lab, pilot)
         assert app.screen.query_one("#launch-steps", Input).value == "7"
@@ -221,7 +222,8 @@ async def test_read_only_refuses_every_action(lab: Lab, key: str) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
         await type_keys(app, key)
-        assert len(app.screen_stack) == 1 and "--read-only" in screen_text(app)
+        await until(pilot, lambda: "--read-only" in screen_text(app))
+        assert len(app.screen_stack) == 1
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -245,4 +247,3 @@ async def test_hostile_names_in_every_dialog(lab: Lab, size: tuple[int, int]) ->
             await pilot.pause(0.3)
             await type_keys(app, "down", "up", "escape")
             assert len(app.screen_stack) == 1, key
-        await asyncio.sleep(0)

@@ -48,9 +48,9 @@ def test_a_filter_over_most_of_a_huge_log_shows_its_newest_lines_at_once(log: Pa
     with reader_of(log) as one:
         one.until(lambda p: p.lines)
         one.reader.search("line", True)
-        page = one.until(lambda p: p.filtered and p.lines, 15)
+        page = one.until(lambda p: p.filtered and p.lines)
         assert text(page)[-1] == "line 399999", "the oldest came first"
-        page = one.until(lambda p: not p.searching, 15)
+        page = one.until(lambda p: not p.searching)
         assert page.following and text(page)[-1] == "line 399999" and 10_000 <= page.found < 20_000
 
 
@@ -59,7 +59,7 @@ def test_a_search_with_very_many_matches_goes_to_the_first(log: Path) -> None:
     with reader_of(log) as one:
         one.until(lambda p: p.lines)
         one.reader.search("line", False)
-        page = one.until(lambda p: not p.searching and p.found, 30)
+        page = one.until(lambda p: not p.searching and p.found)
         assert text(one.until(lambda p: not p.following))[0] == "line 0" and page.found == 10_000
 
 
@@ -71,11 +71,11 @@ def test_a_search_whose_child_dies_is_no_log_without_a_match(log: Path, only: bo
         one.reader.search("(a+)+$(?<=b)", only)
         one.until(lambda p: p.searching)
         os.kill(one.reader._matched._search._child.pid, signal.SIGKILL)  # type: ignore[union-attr]
-        page = one.until(lambda p: not p.searching, 30)
+        page = one.until(lambda p: not p.searching)
         assert page.said == FAILED and page.filtered == only
         one.reader.cancel()
         one.reader.search("a", only)
-        assert one.until(lambda p: p.found, 30).said != FAILED
+        assert one.until(lambda p: p.found).said != FAILED
 
 
 def test_a_filter_that_nothing_matches_says_so(log: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_filter_that_nothing_matches_says_so(log: Path) -> None:
     with reader_of(log) as one:
         one.until(lambda p: p.lines)
         one.reader.search("nowhere", True)
-        assert not one.until(lambda p: p.filtered and not p.searching, 15).lines
+        assert not one.until(lambda p: p.filtered and not p.searching).lines
 
 
 def test_a_search_without_a_match_says_so(log: Path) -> None:

@@ -13,7 +13,9 @@ from textual.pilot import Pilot
 from sessions.log_pages import Line
 from sessions.log_text import row_text
 from tui.app import ConsoleApp
+from tui.messages import PageRead
 from tui.screens.log_taking import MOST_COPIED
+from tui.screens.logs import LogsPane
 from tui.widgets.log_view import LogView
 
 HOSTILE = {
@@ -64,12 +66,10 @@ async def test_a_pathological_regex_is_cancelled_and_costs_no_frame(
         await opened(app, pilot)
         app.pane._look_for(pattern, True)  # type: ignore[attr-defined]
         await until(pilot, lambda: app.pane._page.searching)  # type: ignore[attr-defined]
-        gaps = []
+        began = time.process_time()
         for _ in range(50):
-            began = time.perf_counter()
             await asyncio.sleep(0.01)
-            gaps.append(time.perf_counter() - began)
-        assert sorted(gaps)[25] < 0.1
+        assert time.process_time() - began < 0.25, "the search takes this process's time"
         await pilot.press("escape")
         await until(pilot, lambda: not app.pane._page.searching)  # type: ignore[attr-defined]
 
@@ -99,7 +99,7 @@ async def test_a_run_without_output_shows_its_rows_as_lines(output: str, console
         await until(
             pilot, lambda: "step    800  proxy      1  KL      2 nats (k1)" in screen_text(app)
         )
-        assert "no output: rows" in screen_text(app)
+        await until(pilot, lambda: "no output: rows" in screen_text(app))
         app.pane._look_for("step +400 .*KL +1 nats", True)  # type: ignore[attr-defined]
         await until(pilot, lambda: app.pane._page.filtered and app.pane._page.lines)  # type: ignore[attr-defined]
         (line,) = app.pane._page.lines  # type: ignore[attr-defined]
@@ -142,6 +142,25 @@ async def test_a_run_that_wrote_nothing_says_so_once(console: Console) -> None:
         await pilot.press("4")
         await until(pilot, lambda: "nor metrics: o chooses another" in screen_text(app))
         assert "nothing written yet" not in screen_text(app)
+
+
+async def test_a_page_of_the_log_before_is_not_shown_under_the_name_of_the_next(
+    console: Console,
+) -> None:
+    for name in ("run", "other"):
+        folder = write_run(console.workspace / "runs" / name)
+        (folder / "output.log").write_text(f"line of {name}\n")
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        pane = app.pane
+        assert isinstance(pane, LogsPane)
+        under_way = PageRead(pane._page)
+        app.state.logged = "other"
+        pane.update()
+        pane.on_page_read(under_way)
+        assert not pane._page.lines
+        await until(pilot, lambda: "line of other" in screen_text(app))
 
 
 async def test_lines_that_come_before_there_is_room_for_them_are_shown() -> None:

@@ -54,7 +54,7 @@ def test_an_operator_finds_compares_and_reads(console: Console, columns: int, li
         terminal.sees("KL" if columns == 160 else "proxy")
         _reads_values(terminal, console, wanted[:3])
         terminal.press("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
 
 
 def _reads_values(terminal: Terminal, console: Console, names: list[str]) -> None:
@@ -68,8 +68,12 @@ def _reads_values(terminal: Terminal, console: Console, names: list[str]) -> Non
         terminal.press(*keys)
         terminal.sees(f"at step {step} ")
         value = next(row["proxy_reward"] for row in reversed(mine) if row["step"] <= step)
-        readout = [line for line in terminal.screen.display if names[0] in line][-1]
-        assert f" {figure(value)} " in readout
+        terminal.until(lambda v=value: f" {figure(v)} " in _readout(terminal, names[0]))
+
+
+def _readout(terminal: Terminal, name: str) -> str:
+    """The last line on screen that holds the name."""
+    return next((line for line in reversed(terminal.screen.display) if name in line), "")
 
 
 def test_settings_that_differ_are_named(console: Console) -> None:
@@ -147,10 +151,14 @@ def test_nothing_is_painted_when_nothing_changes(console: Console) -> None:
     write_run(console.workspace / "runs" / "live", finished=False)
     with open_terminal(console, 80, 24, "--read-only") as terminal:
         terminal.sees("live", *SHIPPED)
-        terminal.settle(1.5)
-        before = len(terminal.output)
-        terminal.read(4)
-        assert len(terminal.output) == before
+        terminal.until(lambda: _is_quiet(terminal))
+
+
+def _is_quiet(terminal: Terminal) -> bool:
+    """Whether nothing is painted for as long as it takes to look at everything."""
+    before = len(terminal.output)
+    terminal.read(4)
+    return len(terminal.output) == before
 
 
 def test_at_most_four_repaints_a_second_that_no_key_asked_for(console: Console) -> None:
@@ -160,33 +168,37 @@ def test_at_most_four_repaints_a_second_that_no_key_asked_for(console: Console) 
         terminal.press("/", "live", "enter", "enter")
         terminal.sees("at step 800")
         terminal.settle()
-        paints, last, began = 0, 0.0, time.monotonic()
-        for step in range(801, 861):  # twenty rows a second for three seconds
+        paints, last, began, step = 0, 0.0, time.monotonic(), 800
+        while step < 860 or paints < 2:  # twenty rows a second for three seconds
+            step += 1
             with open(folder / "log.jsonl", "a") as log:
                 log.write(json.dumps({**row(1, 1, 800, 1.0, 2.0), "step": step}) + "\n")
             before = len(terminal.output)
             terminal.read(max(0.0, began + (step - 800) / 20 - time.monotonic()))
             if len(terminal.output) > before and time.monotonic() - last > 0.1:
                 paints, last = paints + 1, time.monotonic()
-        assert 2 <= paints <= 4 * (time.monotonic() - began) + 1
-        terminal.sees("at step 860")
+        assert paints <= 4 * (time.monotonic() - began) + 1
+        terminal.sees(f"at step {step}")
 
 
 def test_rows_and_curves_are_written_to_files(console: Console, tmp_path: Path) -> None:
     document(console)
-    with open_terminal(console) as terminal:
+    with open_terminal(console, 200, 24) as terminal:
         terminal.sees("reference", *SHIPPED)
-        for name in ("rows.csv", "rows.json"):
-            terminal.press("w", *["\x7f"] * 8, str(tmp_path / name), "enter")
-            terminal.sees("written")
+        rows = _written(terminal, tmp_path / "rows.csv").splitlines()
+        whole = _written(terminal, tmp_path / "rows.json")
         terminal.press("down", "enter")
         terminal.sees("at step")
-        terminal.press("w", *["\x7f"] * 10, str(tmp_path / "curves.csv"), "enter")
-        terminal.until(lambda: (tmp_path / "curves.csv").exists())
-        terminal.settle()
-    assert len(json.loads((tmp_path / "rows.json").read_text())["runs"]) == 6
-    assert "dune.kl.se" in (tmp_path / "rows.csv").read_text().splitlines()[0]
-    assert len((tmp_path / "curves.csv").read_text().splitlines()) == 41
+        curves = _written(terminal, tmp_path / "curves.csv").splitlines()
+    assert len(json.loads(whole)["runs"]) == 6
+    assert "dune.kl.se" in rows[0] and len(curves) == 41
+
+
+def _written(terminal: Terminal, path: Path) -> str:
+    """What w writes into a file of that name, once it says that it did."""
+    terminal.press("w", *["\x7f"] * 10, str(path), "enter")
+    terminal.sees(f"written: {path} ")
+    return path.read_text()
 
 
 def test_chosen_columns_are_there_the_next_time(console: Console) -> None:
@@ -196,7 +208,7 @@ def test_chosen_columns_are_there_the_next_time(console: Console) -> None:
         terminal.until(lambda: "coef" not in terminal.text)
         terminal.until((console.workspace / "view.json").exists)
         terminal.press("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
     with open_terminal(console) as terminal:
         terminal.sees("reference", "steps", *SHIPPED)
         assert "coef" not in terminal.text
@@ -215,7 +227,7 @@ def test_leaving_says_what_goes_on(console: Console) -> None:
     with open_terminal(console, 80, 24, "--read-only") as terminal:
         terminal.sees("live", "running")
         terminal.press("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
         assert "1 run(s) go on without the dashboard: live" in terminal.text
 
 

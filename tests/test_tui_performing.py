@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from piloting import until
@@ -12,6 +13,7 @@ from textual.css.query import NoMatches
 
 from tui.acting_app import GONE
 from tui.app import ConsoleApp
+from tui.background import Background
 from tui.performing import Outcome, command_line, perform
 from tui.place import Place
 
@@ -59,6 +61,14 @@ def test_what_follows_two_dashes_is_text(console: Console) -> None:
     assert outcome.document["notes"][-1]["text"] == "--yes --json"
 
 
+def test_a_task_that_is_broken_ends_the_measuring_and_is_told(console: Console) -> None:
+    told: list[Any] = []
+    background = Background(place_of(console), told.append, lambda group, work: work())
+    (console.task / "policy" / "policy.safetensors").unlink()
+    background.measure([("kl05-s800", console.task / "runs" / "kl05-s800")])
+    assert [one.text for one in told[:-1]] == [""] and "policy.safetensors" in told[-1].text
+
+
 async def test_the_dashboard_tells_a_failure_and_hands_on_an_outcome(console: Console) -> None:
     app = ConsoleApp(place_of(console), "dark")
     told: list[Outcome] = []
@@ -87,7 +97,7 @@ async def test_workers_that_do_not_come_back_keep_no_other_from_its_work(console
     async with app.run_test(size=(80, 24)) as pilot:
         try:
             for _ in range(30):
-                app.work("blocked", lambda: blocked.wait(20))
+                app.work("blocked", lambda: blocked.wait())
             app.work("done", done.set)
             await until(pilot, done.is_set)
         finally:
@@ -131,6 +141,6 @@ async def test_a_handler_that_fails_while_the_screen_is_there_is_a_failure(
 ) -> None:
     app = ConsoleApp(place_of(console), "dark")
     with pytest.raises(NoMatches):
-        async with app.run_test(size=(80, 24)) as pilot:
+        async with app.run_test(size=(80, 24)):
             app.pane.call_later(lambda: app.query_one("#nowhere"))
-            await pilot.pause(0.5)
+            await asyncio.wait_for(app._exception_event.wait(), 60)

@@ -2,11 +2,16 @@
 
 import json
 import math
+import threading
 from pathlib import Path
 
 import pytest
+from toy_lab import eventually
 
+from tui import pollers
+from tui.background import Background
 from tui.curves import Curve, Follower
+from tui.place import Place
 from tui.plotting import MOST_POINTS, Drawing, Options, Series, draw, thinned
 from tui.readout import value_at
 from tui.scales import axis_over
@@ -142,6 +147,37 @@ def test_a_follower_starts_anew_when_the_log_was_truncated_or_replaced(tmp_path:
     other.write_text(rows(10, 30, 50, 70))
     other.replace(log)
     assert looked(follower).steps == [10, 30, 50, 70]
+
+
+def test_a_log_that_is_followed_again_is_told_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, posted = tmp_path / "log.jsonl", []
+    looking, go_on, real = threading.Event(), threading.Event(), pollers._look
+
+    def look(follower: Follower, is_new: bool) -> Curve | None:
+        looking.set()
+        go_on.wait(60)
+        return real(follower, is_new)
+
+    monkeypatch.setattr(pollers, "_look", look)
+    background = Background(Place(tmp_path, tmp_path, (), True), posted.append, lambda *_: None)
+    log.write_text(rows(20))
+    go_on.set()
+    background.follow({"a": log})
+    thread = threading.Thread(target=background._follow)
+    thread.start()
+    eventually(lambda: len(posted) == 1)
+    go_on.clear()
+    looking.clear()
+    looking.wait(60)
+    background.follow({})  # and its curve is forgotten
+    background.follow({"a": log})
+    go_on.set()
+    eventually(lambda: len(posted) == 2)
+    background.end()
+    thread.join(60)
+    assert posted[1].curves["a"].steps == [20]
 
 
 def test_steps_that_a_resumed_run_logs_again_replace_the_old(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ RUN = "kl002-s1500"
 CHILD = """
 import json, sys, time
 if MODE == "slow":
-    time.sleep(60)
+    time.sleep(600)
 if MODE == "fails":
     sys.exit("error: weights of another shape")
 print(json.dumps({"ready": True}), flush=True)
@@ -81,7 +81,7 @@ async def test_the_box_says_whose_reward_model_it_has(
         await ready(app, pilot)
         await app.push_screen(ProbeScreen(app.pane.shell, PROMPT, RESPONSE, run))
         await until(pilot, lambda: "score 2.5" in screen_text(app))
-        assert "the run's own reward model" in screen_text(app)
+        await until(pilot, lambda: "the run's own reward model" in screen_text(app))
 
 
 async def test_closing_the_box_while_it_loads_leaves_no_child(
@@ -101,10 +101,11 @@ async def test_a_child_that_starts_after_the_box_was_closed_is_ended(
     console: Console, children: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mode(console, "slow")
-    go, noted = threading.Event(), Probe.__init__
+    begun, go, noted = threading.Event(), threading.Event(), Probe.__init__
 
     def late(self: Probe, task: Task, run: Path | None = None) -> None:
-        go.wait(10)
+        begun.set()
+        go.wait(120)
         noted(self, task, run)
 
     monkeypatch.setattr(Probe, "__init__", late)
@@ -113,7 +114,7 @@ async def test_a_child_that_starts_after_the_box_was_closed_is_ended(
         await ready(app, pilot)
         box = ProbeScreen(app.pane.shell, PROMPT, RESPONSE)
         await app.push_screen(box)
-        await pilot.pause(0.05)
+        await until(pilot, begun.is_set)
         await type_keys(app, "escape")
         await until(pilot, lambda: not box.is_attached)
         go.set()
@@ -132,7 +133,7 @@ async def test_the_box_takes_its_child_along_when_the_dashboard_ends(
         await app.push_screen(ProbeScreen(app.pane.shell, PROMPT, RESPONSE))
         await until(pilot, lambda: children and app.screen._probe)  # type: ignore[attr-defined]
         monkeypatch.setattr(app, "work", lambda group, work: None)  # it begins no other worker
-    assert closed.wait(30) and gone(children[0])
+    assert closed.wait(60) and gone(children[0])
 
 
 async def test_a_reward_model_that_cannot_be_loaded_is_told(
@@ -171,7 +172,7 @@ def test_close_ends_an_ask_that_waits(console: Console, children: list[int]) -> 
     thread = threading.Thread(target=ask)
     thread.start()
     probe.close()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive() and failures and gone(children[0])
 
 

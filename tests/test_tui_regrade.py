@@ -76,7 +76,7 @@ def test_the_pane_says_what_became_of_each(workspace: Workspace, tmp_path: Path)
         terminal.press("5")
         terminal.sees("submissions (4)")
         for name in NAMES:
-            _go_to(terminal, name, "g grades it")
+            _go_to(terminal, name, 0)
             terminal.press("g")
             terminal.sees(f"grade {name}   queued")  # the cursor went to it
         shutil.rmtree(folder / "sooner")
@@ -85,10 +85,11 @@ def test_the_pane_says_what_became_of_each(workspace: Workspace, tmp_path: Path)
         (folder / "changes" / "answer.json").write_text("{}")
         eventually(lambda: was_read(workspace, "later"), 60)
         shutil.rmtree(folder / "later")
-        terminal.until(lambda: len(list(workspace.grades.glob("*/grade.json"))) == 3, 90)
+        terminal.until(lambda: len(list(workspace.grades.glob("*/grade.json"))) == 3, 200)
+        terminal.until(lambda: "being graded" not in terminal.text, 200)
         for name, said in WHAT_IS_SAID.items():
-            _go_to(terminal, name, said[0], from_the="end")
-            terminal.until(lambda wanted=said: all(one in _detail(terminal) for one in wanted), 60)
+            _go_to(terminal, name, -1)
+            terminal.until(lambda wanted=said: all(one in _detail(terminal) for one in wanted))
 
 
 def _detail(terminal: Terminal) -> str:
@@ -97,13 +98,22 @@ def _detail(terminal: Terminal) -> str:
     return " ".join(" ".join(right).split())
 
 
-def _go_to(terminal: Terminal, name: str, mark: str, from_the: str = "home") -> None:
-    """The cursor to the item of that name, known by what its detail says."""
-    terminal.press(from_the)
-    for _ in range(2 * len(NAMES) + 2):
-        terminal.settle()
-        detail = _detail(terminal)
-        if mark in detail and name in detail:
-            return
-        terminal.press("up" if from_the == "end" else "down")
-    raise AssertionError(f"{name} is not there:\n{terminal.text}")
+def _go_to(terminal: Terminal, name: str, which: int) -> None:
+    """The cursor to the first or last item of that name, a row at a time."""
+    while (here := _cursor(terminal)) != (there := _rows(terminal, name)[which]):
+        terminal.press("down" if here < there else "up")
+        terminal.until(lambda old=here: _cursor(terminal) not in (-1, old))
+    terminal.until(lambda: name in _detail(terminal))
+
+
+def _rows(terminal: Terminal, name: str) -> list[int]:
+    """The lines of the left half that name it."""
+    left = (line.partition("│")[0].split() for line in terminal.screen.display)
+    named = (any(f"{word}-".startswith(f"{name}-") for word in words) for words in left)
+    return [y for y, one in enumerate(named) if one]
+
+
+def _cursor(terminal: Terminal) -> int:
+    """The line that the cursor is on."""
+    bold = (y for y, line in enumerate(terminal.screen.display) if "│" in line)
+    return next((y for y in bold if terminal.screen.buffer[y][1].bold), -1)

@@ -3,19 +3,23 @@
 import json
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import toy_scores
-from piloting import SIZES, app_over, curves_of, ready, screen_text, type_keys
+from piloting import SIZES, app_over, curves_of, ready, screen_text, type_keys, until
 from synthetic import Console, write_run
 
 from rlhf.vocab import FAMILIES
+from tui import root_kl_desk
 from tui.curves import OVERALL, Follower
 from tui.messages import FrontierFound
 from tui.root_kl import Found, Point, csv_text, points_of, series_of, table_lines, trajectory
 from tui.screens.run import RunPane
+from tui.state import State
 
 EVIL = "\x1b]0;owned\x07\x1b[2J[/bold]\u202e" + "w" * 300
 RUN = "kl002-s1500"
@@ -182,7 +186,24 @@ async def test_the_view_withstands(console: Console, words: str) -> None:
             await type_keys(app, "L", "v", "V", "i", "escape", "y", "e", "w", "escape")
         await pilot.resize_terminal(160, 50)
         await type_keys(app, "v", "V")
-        assert "root KL" in screen_text(app)
+        await until(pilot, lambda: "root KL" in screen_text(app))
+
+
+def test_what_was_evaluated_is_looked_up_for_the_runs_that_are_chosen_by_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work, told = [], []
+    monkeypatch.setattr(root_kl_desk, "measure", lambda *_: [])
+    monkeypatch.setattr(root_kl_desk, "look", lambda *_: Found())
+    behind: Any = Mock(work=lambda group, job: work.append(job))
+    behind.place.read_only, behind.background.held = False, nullcontext
+    root = root_kl_desk.RootKL(State(), behind, told.append)
+    root.look(["a"])
+    root.take(FrontierFound(("a",), Found(lacking=[("a step-1", Path("a"))])))
+    root.measure()
+    root.look(["a", "b"])
+    work[1]()
+    assert told[0].keys == ("a", "b")
 
 
 async def test_read_only_evaluates_nothing(console: Console) -> None:
@@ -191,5 +212,5 @@ async def test_read_only_evaluates_nothing(console: Console) -> None:
         await ready(app, pilot)
         await app.open_run(RUN, "run")
         await type_keys(app, "K", "e")
-        assert "--read-only: nothing is evaluated" in screen_text(app)
+        await until(pilot, lambda: "--read-only: nothing is evaluated" in screen_text(app))
     assert console.evaluated() == 0

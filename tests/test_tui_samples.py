@@ -171,7 +171,7 @@ def test_pane_3_opens_the_samples_of_the_open_run(scored: Console) -> None:
         terminal.press("esc")
         terminal.until(lambda: "[highest]" not in terminal.text)
         terminal.press("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
 
 
 async def test_a_panes_key_leaves_for_it_and_p_probes_the_highest_of_all(scored: Console) -> None:
@@ -184,10 +184,11 @@ async def test_a_panes_key_leaves_for_it_and_p_probes_the_highest_of_all(scored:
         screen.on_samples_found(SamplesFound(document))
         await type_keys(app, "tab", "tab", "tab", "p")
         await until(pilot, lambda: isinstance(app.screen, ProbeScreen))
-        assert f"│ {PROMPT}" in screen_text(app)
+        await until(pilot, lambda: f"│ {PROMPT}" in screen_text(app))
         await type_keys(app, "escape", "2")
         await until(pilot, lambda: app.screen is app.screen_stack[0])
-        assert "No run is open" in screen_text(app) or "by step" in screen_text(app)
+        shown = ("No run is open", "by step")
+        await until(pilot, lambda: any(text in screen_text(app) for text in shown))
 
 
 @pytest.mark.parametrize("how", ["esc", "killed"])
@@ -204,6 +205,6 @@ def test_leaving_while_it_samples_leaves_nothing_behind(scored: Console, how: st
         else:
             terminal.press("q")  # leaves the screen; once more, the dashboard
             terminal.press("q")
-            assert terminal.wait(30) == 0
+            assert terminal.wait() == 0
             assert gone(sampled(scored)[0])
     assert not list((scored.place / "cache").rglob("*.jsonl"))

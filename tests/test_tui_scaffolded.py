@@ -29,4 +29,16 @@ async def test_a_new_submission_says_how_much_is_empty_and_what_first(
         pane.on_shelf_changed(ShelfChanged(Shelf((folder,))))
         said = "made with 15 fields still empty, the first: certification.release"
         await until(pilot, lambda: said in screen_text(app))
-        assert "scaffold --check" in screen_text(app)
+        await until(pilot, lambda: "scaffold --check" in screen_text(app))
+
+
+async def test_what_was_said_stays_though_the_workspace_changes(console: Console) -> None:
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        await type_keys(app, "5")
+        pane = app.pane
+        assert isinstance(pane, GradePane)
+        app.say("said")
+        pane.on_shelf_changed(ShelfChanged(Shelf()))
+        assert "said" in app._notice

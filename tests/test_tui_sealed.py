@@ -96,7 +96,7 @@ def test_the_dashboard_shows_the_runs_and_says_what_cannot_be_done(
         terminal.press("esc", "6")
         terminal.sees("waits")
         terminal.press("q")
-        assert terminal.wait(60) == 0
+        assert terminal.wait() == 0
 
 
 def test_runs_of_somebody_else_are_waited_for(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

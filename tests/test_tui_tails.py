@@ -13,6 +13,8 @@ from toy_scores import gone, sampled
 
 from rlhf.vocab import FAMILIES
 from sessions.runfiles import read_object
+from tui.messages import RowsRead, TailsFound
+from tui.tails_work import Rows
 
 RUN = "kl002-s1500"
 
@@ -41,7 +43,7 @@ def test_an_operator_sees_dune_and_ember_collapse(
         terminal.press("esc")
         _writes(terminal, tmp_path / "tails.json")
         terminal.press("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
 
 
 def test_names_and_figures_of_two_runs_are_whole_in_80_columns(scored: Console) -> None:
@@ -124,7 +126,7 @@ def test_leaving_while_it_scores_leaves_no_child(scored: Console, how: str) -> N
         if how == "esc":
             terminal.sees("cancelled: nothing was kept")
         else:
-            assert terminal.wait(30) == 0
+            assert terminal.wait() == 0
         terminal.until(lambda: gone(sampled(scored)[0]))
     assert not list((scored.place / "cache").rglob("*.jsonl"))
 
@@ -197,11 +199,24 @@ async def test_a_failed_look_up_is_told_in_the_pane(
     app = app_over(scored, read_only=False)
     async with app.run_test(size=(80, 24)) as pilot:
         await tails_shown(app, pilot, tmp_path / "none.csv")
-        await pilot.pause()
-        assert "cannot read" in screen_text(app)
+        await until(pilot, lambda: "cannot read" in screen_text(app))
         await type_keys(app, "F")
-        await pilot.pause()
-        assert "cannot read" not in screen_text(app)
+        await until(pilot, lambda: "cannot read" not in screen_text(app))
+
+
+async def test_what_was_said_elsewhere_stays_when_tails_come_late(
+    scored: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    app = app_over(scored)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await tails_shown(app, pilot, tmp_path / "none.csv")
+        await type_keys(app, "1")
+        app.say("said")
+        assert pane.desk.found is not None
+        pane.on_tails_found(TailsFound(pane.desk.found))
+        pane.on_rows_read(RowsRead(Rows("late")))
+        assert "said" in app._notice and len(app.screen_stack) == 1
 
 
 async def test_read_only_refuses_to_score(
@@ -214,5 +229,5 @@ async def test_read_only_refuses_to_score(
         app.state.open(RUN)
         await tails_shown(app, pilot)
         await type_keys(app, "e")
-        assert "--read-only: nothing is measured" in screen_text(app)
+        await until(pilot, lambda: "--read-only: nothing is measured" in screen_text(app))
         assert not (tmp_path / "cache").exists() or not list((tmp_path / "cache").rglob("*.jsonl"))

@@ -33,7 +33,7 @@ def test_a_signal_gives_the_terminal_back(console: Console, sent: signal.Signals
         terminal.sees("reference", *SHIPPED)
         assert not echoes(terminal)
         terminal.signal(sent)
-        assert terminal.wait(30) == 143
+        assert terminal.wait() == 143
         assert_given_back(terminal)
 
 
@@ -46,7 +46,7 @@ def test_leaving_gives_the_terminal_back(console: Console, keys: list[str]) -> N
     with open_terminal(console, 80, 24, "--read-only") as terminal:
         terminal.sees("reference", *SHIPPED)
         terminal.press(*keys)
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
         assert_given_back(terminal)
 
 
@@ -65,13 +65,15 @@ def start(console: Console, patch: str, **environment: str) -> Terminal:
 
 
 def test_a_stuck_event_loop_is_ended_by_force(console: Console) -> None:
-    stuck = "import time, tui.app as a; a.ConsoleApp.action_keys = lambda self: time.sleep(60)"
+    mark = console.place / "stuck"
+    stuck = "import pathlib, time, tui.app as a; a.ConsoleApp.action_keys = lambda self: "
+    stuck += f"(pathlib.Path({str(mark)!r}).touch(), time.sleep(600))"
     with start(console, stuck) as terminal:
         terminal.sees("reference", *SHIPPED)
         terminal.press("?")
-        terminal.settle()
+        terminal.until(mark.exists)
         terminal.signal(signal.SIGTERM)
-        assert terminal.wait(6) == 143
+        assert terminal.wait() == 143
         assert_given_back(terminal)
 
 
@@ -79,7 +81,7 @@ def test_an_exception_gives_the_terminal_back(console: Console) -> None:
     with start(console, "import tui.app as a; a.ConsoleApp.action_keys = lambda self: 1 / 0") as t:
         t.sees("reference", *SHIPPED)
         t.press("?")
-        assert t.wait(10) == 1
+        assert t.wait() == 1
         assert_given_back(t)
         assert b"ZeroDivisionError" in t.output
 
@@ -142,7 +144,7 @@ def test_an_evaluation_under_way_ends_with_the_dashboard(console: Console, how: 
         terminal.signal(signal.SIGTERM)
     else:
         os.close(terminal.master)
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while os.waitpid(terminal.pid, os.WNOHANG) == (0, 0):
         if how != "hang-up":
             terminal.read(0.02)
@@ -156,8 +158,8 @@ def test_evaluations_appear_when_they_are_made(console: Console) -> None:
     with open_terminal(console, 160, 24) as terminal:
         terminal.sees("reference", *SHIPPED)
         figures = console.run("runs", "--filter", "name=kl05-s800", "--csv", "--evaluate", "0")
-        terminal.until(lambda: console.evaluated() == 6, 30)
-        terminal.until(lambda: "measuring" not in terminal.text, 30)
+        terminal.until(lambda: console.evaluated() == 6)
+        terminal.until(lambda: "measuring" not in terminal.text)
         assert figures.returncode == 0
         terminal.until(lambda: terminal.line("kl05-s800").count(" - ") < 4)
 
@@ -165,7 +167,7 @@ def test_evaluations_appear_when_they_are_made(console: Console) -> None:
 def test_a_broken_task_is_said_before_the_screen_is_taken(console: Console) -> None:
     (console.task / "policy" / "policy.safetensors").unlink()
     with open_terminal(console) as terminal:
-        assert terminal.wait(30) == 3
+        assert terminal.wait() == 3
         assert b"1049h" not in terminal.output
         assert "is broken, policy/policy.safetensors is missing" in terminal.text.replace("\n", "")
 

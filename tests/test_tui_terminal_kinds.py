@@ -13,7 +13,7 @@ def test_no_terminal_is_one_line_and_exit_2(console: Console, stream: str) -> No
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), slave)
     streams[stream] = subprocess.DEVNULL if stream == "stdin" else subprocess.PIPE
     child = subprocess.Popen(console.command(), env=console.environment, **streams)
-    assert child.wait(20) == 2
+    assert child.wait(60) == 2
     os.close(slave)
     said = child.stderr.read() if child.stderr else os.read(master, 4096)
     for pipe in (child.stdout, child.stderr):
@@ -47,20 +47,19 @@ def test_ascii_where_the_terminal_draws_no_more(console: Console, settings: dict
         terminal.press("?")
         terminal.sees("Next metric")
         terminal.press("esc", "V")
+        terminal.sees("*")  # the curve
         terminal.settle()
         assert terminal.output.isascii()
-        assert "*" in terminal.text  # the curve
 
 
 def test_no_color_sends_no_colour_and_still_shows_the_cursor(console: Console) -> None:
     with open_terminal(console, 80, 24, "--read-only", NO_COLOR="1") as terminal:
         terminal.sees("reference", *SHIPPED)
         terminal.press("down")
-        terminal.settle()
+        cells = terminal.screen.buffer[4]
+        terminal.until(lambda: any(cells[column].reverse for column in range(12, 20)))
         assert not any(f"\x1b[{n}".encode() in terminal.output for n in ("38;", "48;"))
         assert b";38;5" not in terminal.output and b";48;5" not in terminal.output
-        cells = terminal.screen.buffer[4]
-        assert any(cells[column].reverse for column in range(12, 20))
 
 
 @pytest.mark.parametrize("takes", [True, False], ids=["taken", "refused"])

@@ -51,7 +51,6 @@ async def opened(app: ConsoleApp, pilot: Pilot) -> None:
     await ready(app, pilot)
     await app.open_run(RUN, "run")
     await curves_of(app, pilot, RUN)
-    await pilot.pause()
 
 
 async def test_pane_2_says_which_proxy_is_evaluated_and_which_is_of_training(
@@ -60,8 +59,8 @@ async def test_pane_2_says_which_proxy_is_evaluated_and_which_is_of_training(
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)
-        assert "evaluated proxy" in screen_text(app)
-        assert "training at step 1500" in screen_text(app)
+        await until(pilot, lambda: "evaluated proxy" in screen_text(app))
+        await until(pilot, lambda: "training at step 1500" in screen_text(app))
         for room in (10, 60, 80, 200):
             line = facts_line(app.state, RUN, room).plain
             assert line.startswith(RUN) and ("wrapper" in line) == (room == 200)
@@ -114,15 +113,12 @@ async def test_the_samples_keys_fit_and_help_lists_them(console: Console) -> Non
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
         await app.push_screen(SamplesScreen(app.pane.shell, app.state, RUN, app.state.folders[RUN]))
-        await pilot.pause()
-        assert "w write  y copy  ? help" in screen_text(app)
+        await until(pilot, lambda: "w write  y copy  ? help" in screen_text(app))
         await type_keys(app, "question_mark")
-        await pilot.pause()
-        assert "What each of its tokens adds" in screen_text(app)
+        await until(pilot, lambda: "What each of its tokens adds" in screen_text(app))
         await type_keys(app, "escape")
         await pilot.resize_terminal(40, 12)
-        await pilot.pause()
-        assert "esc back" in screen_text(app) and "? help" in screen_text(app)
+        await until(pilot, lambda: all(x in screen_text(app) for x in ("esc back", "? help")))
 
 
 async def test_the_grade_pane_counts_in_words(console: Console) -> None:

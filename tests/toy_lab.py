@@ -75,6 +75,11 @@ class Lab:
         plans = self.plans(name, **axes)
         return launching.launch(self.workspace, self.task, plans, trainer=TRAINER, validate=False)
 
+    def hold(self, on: bool = True) -> None:
+        """Let runs go no further than halfway, so that one is met while it runs."""
+        hold = self.task / "hold"
+        hold.touch() if on else hold.unlink(missing_ok=True)
+
     def folder(self, run: str) -> Path:
         return self.workspace.runs / run
 
@@ -127,5 +132,6 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user-cache"))
     monkeypatch.setenv("TOY_STEP_S", "0.01")
     made = Lab(tmp_path)
+    monkeypatch.setenv("TOY_HOLD", str(made.task / "hold"))
     yield made
     made.end_everything()

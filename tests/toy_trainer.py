@@ -1,7 +1,8 @@
 """A trainer that writes what the real one writes, in no time and without torch.
 
 Its weights are a hash chain over (seed, step), so that any lost or repeated step shows in them.
-TOY_STEP_S is what a step takes. Each start leaves a line `pid start resume` in starts.txt.
+TOY_STEP_S is what a step takes; halfway it waits for as long as there is a file TOY_HOLD. Each
+start leaves a line `pid start resume` in starts.txt.
 """
 
 import argparse
@@ -46,6 +47,8 @@ class Toy:
     def train(self) -> None:
         pause = float(os.environ.get("TOY_STEP_S", "0"))
         while self.step < self.config["steps"]:
+            while self.held():
+                time.sleep(0.01)
             self.step += 1
             time.sleep(pause)
             self.chain = hashlib.sha256(f"{self.chain}|{self.step}".encode()).hexdigest()
@@ -60,6 +63,11 @@ class Toy:
         (self.out / "policy.safetensors").write_text(self.chain)
         write_json(self.out / "config.json", {})
         self.end("finished", None)
+
+    def held(self) -> bool:
+        """Whether it may not go on yet, unless it is told to end."""
+        halfway = 2 * self.step >= self.config["steps"] and not self.told
+        return halfway and os.path.exists(os.environ.get("TOY_HOLD", ""))
 
     def log(self) -> None:
         value = int(self.chain[:6], 16) / 0xFFFFFF if "seed" not in self.chain else 0.0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sessions.evaluation_child import END_S
 
+from .exits import CommandError
 from .job_rows import watch_jobs
 from .messages import (
     CannotList,
@@ -81,8 +82,11 @@ class Background:
                 self._free.notify_all()
 
     def follow(self, logs: Mapping[str, Path]) -> None:
-        """Follow these logs, by run id, and no others."""
-        self._followed = logs
+        """Follow these logs, by run id, and no others; one that was not followed is told whole."""
+        known = self._followed  # what stays is the same object, what is new another one
+        self._followed = {
+            key: known[key] if known.get(key) == path else Path(path) for key, path in logs.items()
+        }
         self._wake_logs.set()
 
     def measure(self, folders: Sequence[tuple[str, Path]]) -> None:
@@ -147,10 +151,14 @@ class Background:
         from sessions.runfiles import has_policy
 
         folders = [pair for pair in folders if has_policy(pair[1])]
-        with self.held():
-            failures = measure(self._place.evaluations(), folders, say, self._stop)
+        try:
+            with self.held():
+                failures = measure(self._place.evaluations(), folders, say, self._stop)
+        except CommandError as error:
+            failures = [str(error)]
+            say("")
         if failures:
-            self._post(Notice(f"not measured: {failures[0]}"))
+            self.notice(f"not measured: {failures[0]}")
 
     def _write(self, path: Path, text: str) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from sessions.log_pages import Line
 
@@ -20,5 +21,10 @@ class Page:
     found: int = 0
     searching: bool = False
     filtered: bool = False
-    name: str = ""  # of the file that is read
     rows: bool = False  # it is read as rows of metrics, for want of an output
+    path: Path | None = None  # of the file that is read
+
+    @property
+    def name(self) -> str:
+        """The name of the file that is read."""
+        return self.path.name if self.path is not None else ""

@@ -10,6 +10,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sessions.log_pages import Line, LineIndex
@@ -105,7 +106,7 @@ class LogReader:
             while not self._stop.is_set() and not self.closed:
                 self._wake.clear()
                 self._obey()
-                page = self._page()
+                page = replace(self._page(), path=self._path)
                 if page != self._posted:
                     self._posted = page
                     self._post(page)
@@ -232,7 +233,6 @@ class LogReader:
             self._matched.count,
             self._matched.searching,
             self._matched.only,
-            self._path.name if self._path is not None else "",
             self._rows,
         )
 

@@ -59,12 +59,15 @@ def follow_logs(
     stop: threading.Event,
     wake: threading.Event,
 ) -> None:
-    """Read what the wanted runs' logs gained; `wake` asks to look now."""
+    """Read what the wanted runs' logs gained; `wake` asks to look now.
+
+    Another path, be it equal, is another wish: its log is told from the start.
+    """
     followers: dict[str, tuple[Path, Follower]] = {}
     while not stop.is_set():
         wake.clear()
         logs = wanted()
-        followers = {key: pair for key, pair in followers.items() if logs.get(key) == pair[0]}
+        followers = {key: pair for key, pair in followers.items() if logs.get(key) is pair[0]}
         changed = {}
         for key, path in logs.items():
             is_new = key not in followers

@@ -71,7 +71,6 @@ class RootKL:
             list(self._found.lacking),
             Cancel(self._shell.background.stopping),
         )
-        keys = self._asked or ()
 
         def work() -> None:
             try:
@@ -79,6 +78,7 @@ class RootKL:
                     measure(place.evaluations(), lacking, self._shell.background.notice, stop)
             finally:
                 self._measuring = False
+            keys = self._asked or ()  # by now
             runs = {key: self._state.folders[key] for key in keys if key in self._state.folders}
             self._post(FrontierFound(keys, look(place, runs, SCOPES, stop)))
 

@@ -150,7 +150,7 @@ class GradePane(GradedFolder):
         self._comparing = self._comparing and len(self._marks) == 2
         self.update()
         self._follow()
-        self.shell.say("")
+        self.shell.renew()
 
     def on_grades_read(self, message: GradesRead) -> None:
         """Documents arrived."""

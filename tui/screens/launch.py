@@ -110,7 +110,10 @@ class LaunchScreen(Screen[Launched | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Keep what is typed, and check it after a pause."""
         event.stop()
+        before = self._draft.typed
         self._take()
+        if self._refused and self._draft.typed == before:
+            return  # told late: what was refused has it already
         self._number += 1  # what is being checked is no longer what is typed
         self._refused = False
         wrong = self._draft.mistakes()

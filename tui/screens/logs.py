@@ -56,6 +56,7 @@ class LogsPane(LogFinding):
     def __init__(self, state: State, look: str, shell: Shell) -> None:
         super().__init__(state, look, shell)
         self._metrics = False
+        self._opened: list[Path] = []  # of which one is read
         self._reader: LogReader | None = None
 
     def compose(self) -> ComposeResult:
@@ -117,9 +118,9 @@ class LogsPane(LogFinding):
         key = self._wanted()
         if key is not None and (key, self._metrics) != self._shown:
             self._shown = (key, self._metrics)
-            self._page = Page(said="reading ...")
+            self._page, self._opened = Page(said="reading ..."), self._paths(key)
             self.reader.resize(self.app.size.height - 3)
-            self.reader.open(*self._paths(key))
+            self.reader.open(*self._opened)
         self._draw()
 
     def _paths(self, key: str) -> list[Path]:
@@ -130,7 +131,9 @@ class LogsPane(LogFinding):
         return [folder / LOG_NAME] if self._metrics else [folder / OUTPUT_LOG, folder / LOG_NAME]
 
     def on_page_read(self, message: PageRead) -> None:
-        """Another page: lines came, or the view moved."""
+        """Another page of the log that is open: lines came, or the view moved."""
+        if message.page.path not in self._opened:
+            return
         self._page = message.page
         self._draw()
         self.shell.renew()

@@ -143,15 +143,16 @@ class TailsPane(TailsTaking):
         """What was looked up, if it is still what is wanted."""
         if self.desk.take(message.found):
             self._draw()
-            self.shell.say(self._news or (self.desk.by and f"scores{self.desk.by}"))
+            news = self._news or (self.desk.by and f"scores{self.desk.by}")
+            self.shell.say(news) if news else self.shell.renew()
             self._news = ""
 
     def on_rows_read(self, message: RowsRead) -> None:
         """The responses behind the bin."""
         self.desk.reading = False
-        self.shell.say("")
         if not self._visible:
             return
+        self.shell.say("")
         rows = message.rows
         body = Text(rows.failure) if rows.failure else responses(rows)
         self.app.push_screen(Reader(rows.title, body))
