@@ -60,8 +60,8 @@ def test_names_and_figures_of_two_runs_are_whole_in_80_columns(scored: Console) 
         terminal.press("3")
         terminal.sees("RUN, n 2000", "▲ pilotmix-s800  raw, by the task's reward model ")
         terminal.sees(*(f"\n {name:13} " for name in names), "single seed): all ")
-        bin_line = terminal.line("anvil in [")
-        assert all(f" {name} " in bin_line for name in names) and "…" not in bin_line
+        terminal.until(lambda: all(f" {name} " in terminal.line("anvil in [") for name in names))
+        assert "…" not in terminal.line("anvil in [")
 
 
 def _turn_to(terminal: Terminal, family: str) -> None:
