@@ -1,6 +1,7 @@
 """What a pane says of a widget's size is said of the size that the widget has."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -94,6 +95,7 @@ async def test_the_bars_fit_a_window_resized_behind_a_dialog(console: Console) -
 
 async def test_a_grade_is_told_in_the_width_that_its_part_has(console: Console) -> None:
     keep(console.workspace, "sub-1", grade_document())
+    os.utime(console.workspace / "grades" / "sub-1" / "grade.json", (1, 1))  # of one age
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
