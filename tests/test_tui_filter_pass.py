@@ -37,7 +37,7 @@ SLOW = {
     "lazy stars": r".*?.*?.*?.*?b",
 }
 NESTED = [r"(a|aa)+$", r"(a+)+$", r"(.|a)*b", r"((a|ab)c?)+$", r"(?:a*)*b"]
-WALL_S = 15.0  # a machine may be slow; a pattern that is not ended takes minutes
+CPU_S = 15.0  # a pattern that is not ended takes minutes
 
 
 def run_called(name: str, key: str = "r") -> dict[str, Any]:
@@ -57,10 +57,10 @@ def test_a_slow_pattern_on_a_long_name_is_given_up_and_changes_nothing(
     state = State()
     state.take(listing_of("b", *["a" * length] * 200))
     state.set_filter("name=b")
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(FilterError, match="too long"):
         state.set_filter(f'name~"{SLOW[case]}"')
-    assert time.monotonic() - began < WALL_S
+    assert time.process_time() - began < CPU_S
     assert state.filter == "name=b" and [row.key for row in state.rows()] == ["r0"]
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
