@@ -121,7 +121,7 @@ def test_a_command_says_one_line_and_loses_nothing(full: Full, case: str) -> Non
 
 def test_a_run_can_be_ended(full: Full) -> None:
     process = full.lab.process("ends")
-    done = full.run("stop", "ends", "--yes")
+    done = full.run("stop", "ends", "--yes", "--grace", "1")
     assert done.returncode == 0, done.stderr
     assert not alive(process)
     assert full.lab.state("live").state in BEGUN
