@@ -144,12 +144,30 @@ async def test_a_run_that_wrote_nothing_says_so_once(console: Console) -> None:
         assert "nothing written yet" not in screen_text(app)
 
 
+def _two_logs(console: Console) -> None:
+    for name in ("run", "other"):
+        folder = write_run(console.workspace / "runs" / name)
+        (folder / "output.log").write_text(f"line of {name}\n" * 3)
+
+
+async def test_a_range_is_of_the_log_in_which_it_was_begun(console: Console) -> None:
+    _two_logs(console)
+    app = app_over(console)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        await pilot.press("home", "v")
+        app.state.logged = "other"
+        app.pane.update()
+        await until(pilot, lambda: "line of other" in screen_text(app))
+        await pilot.press("end", "y")
+        await until(pilot, lambda: app.clipboard)
+        assert app.clipboard == "line of other"
+
+
 async def test_a_page_of_the_log_before_is_not_shown_under_the_name_of_the_next(
     console: Console,
 ) -> None:
-    for name in ("run", "other"):
-        folder = write_run(console.workspace / "runs" / name)
-        (folder / "output.log").write_text(f"line of {name}\n")
+    _two_logs(console)
     app = app_over(console)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)

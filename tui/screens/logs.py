@@ -118,7 +118,8 @@ class LogsPane(LogFinding):
         key = self._wanted()
         if key is not None and (key, self._metrics) != self._shown:
             self._shown = (key, self._metrics)
-            self._page, self._opened = Page(said="reading ..."), self._paths(key)
+            self._page, self._from = Page(said="reading ..."), None
+            self._opened = self._paths(key)
             self.reader.resize(self.app.size.height - 3)
             self.reader.open(*self._opened)
         self._draw()
