@@ -76,11 +76,18 @@ def grades(terminal: Terminal, folder: Path) -> None:
     terminal.sees("grades (1)")
     terminal.until(lambda: "where points were lost" in terminal.text, 200)
     terminal.press("enter")
-    while "decision D2" not in (before := terminal.text):
-        terminal.press("pgdn")
-        terminal.until(lambda old=before: terminal.text != old)
-    terminal.sees("decision D2", "wrong, missing")
+    terminal.until(lambda: "submissions (1)" not in terminal.text)
+    while not all(text in terminal.text for text in ("decision D2", "wrong, missing")):
+        before = _lines_below(terminal)
+        terminal.press("down")
+        terminal.until(lambda old=before: _lines_below(terminal) != old)
     terminal.press("esc")
+
+
+def _lines_below(terminal: Terminal) -> str:
+    """How many lines are below those of a grade that are on screen, as the status line says."""
+    said = re.search(r"\d+ more lines? below", terminal.text)
+    return said[0] if said else ""
 
 
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (160, 50)], ids=["80x24", "160x50"])

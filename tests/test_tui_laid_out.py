@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -105,6 +106,27 @@ async def test_a_grade_is_told_in_the_width_that_its_part_has(console: Console) 
         for size in ((160, 50), (80, 24), (149, 40), (150, 40), (200, 60)):
             await pilot.resize_terminal(*size)
             await until(pilot, lambda: _fits(app))
+
+
+async def test_how_much_of_a_grade_is_below_is_said_as_it_scrolls(console: Console) -> None:
+    keep(console.workspace, "sub-1", grade_document())
+    app = app_over(console)
+    async with app.run_test(size=(80, 18)) as pilot:
+        await ready(app, pilot)
+        await type_keys(app, "5")
+        await until(pilot, lambda: "where points were lost" in screen_text(app))
+        await type_keys(app, "enter")
+        await until(pilot, lambda: _below(app) > 2)
+        whole = _below(app)
+        for key, left in (("down", whole - 1), ("home", whole), ("end", 0)):
+            await type_keys(app, key)
+            await until(pilot, lambda wanted=left: _below(app) == wanted)
+
+
+def _below(app: ConsoleApp) -> int:
+    """How many lines the status line says are below."""
+    said = re.search(r"(\d+) more lines? below", screen_text(app).splitlines()[-1])
+    return int(said[1]) if said else 0
 
 
 def _fits(app: ConsoleApp) -> bool:

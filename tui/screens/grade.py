@@ -75,8 +75,13 @@ class GradePane(GradedFolder):
         self.call_after_refresh(self.update)
 
     def on_sized_laid_out(self) -> None:
-        """The detail's lines are wrapped for the width that it has."""
+        """The detail's lines are wrapped for the width that it has, and its height counts."""
         self._show_detail()
+        self.shell.renew()
+
+    def on_scroll_lines_rolled(self) -> None:
+        """Fewer lines are below, or more."""
+        self.shell.renew()
 
     def focus_default(self) -> None:
         """Give the keys to the list, or to the detail that fills the pane."""

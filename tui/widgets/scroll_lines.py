@@ -6,6 +6,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.strip import Strip
 
 from .lines import Lines
@@ -24,6 +25,9 @@ class ScrollLines(Lines, Sized, can_focus=True):
         Binding("end", "roll(1000000)", "Last row", show=False),
     ]
 
+    class Rolled(Message):
+        """Other lines are on screen."""
+
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._top = 0
@@ -38,6 +42,7 @@ class ScrollLines(Lines, Sized, can_focus=True):
         highest = max(0, len(self._lines) - self.size.height)
         self._top = max(0, min(self._top + by, highest))
         self.refresh()
+        self.post_message(self.Rolled())
 
     def action_page(self, by: int) -> None:
         """Scroll by screens."""
