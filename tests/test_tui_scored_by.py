@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from toy_scores import gone, own_reward_model, sampled, trained_with_the_task_s
 
 from tui.app import ConsoleApp
-from tui.messages import SamplesFound, SamplesSaid
+from tui.messages import SamplesFound, SamplesSaid, TailsFound
 from tui.screens.samples import SamplesScreen
 from tui.screens.tails import TailsPane
 from tui.tails_work import Cancel
@@ -105,6 +105,9 @@ async def test_of_a_run_that_was_trained_with_the_tasks_b_says_so(toy: Console) 
         await type_keys(app, "b")
         await sees(app, pilot, f"scores {BY_TASK}, the run's own too", f"● {RUN}")
         assert pane.tails and pane.tails.names == ["reference", RUN]
+        app.say("said since")
+        pane.on_tails_found(TailsFound(pane.desk.found))
+        assert "said since" in app._notice
         await type_keys(app, "x")
         await sees(app, pilot, f" scores {BY_TASK}, the run's own too  esc back", "distinct")
     assert len(sampled(toy)) == 2
