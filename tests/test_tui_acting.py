@@ -238,6 +238,8 @@ def test_doctor_says_that_the_dashboard_draws_in_ascii(
 ) -> None:
     monkeypatch.setenv("LC_ALL", "C")
     assert re.search(r"^warn +encoding +drawn in ASCII", console.run("doctor").stdout, re.M)
+    monkeypatch.setenv("RLHF_TUI_LOOK", "dark")
+    assert "drawn in ASCII" not in console.run("doctor").stdout
 
 
 def test_control_characters_in_names_stay_out_of_the_terminal(console: Console) -> None:

@@ -40,12 +40,12 @@ async def test_a_rule_typed_over_the_list_of_rules_is_added(
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
         alerts = app.state.watch.alerts
-        for rule in ("train.kl>8", "anvil.kl>3"):
+        for rule in ("train.kl>8", "kl>3 dune.kl>5"):
             alerts.add(rule)
         await type_keys(app, "6", "a", *before, *"dune.kl>5")
         await until(pilot, lambda: "add the rule dune.kl>5 " in screen_text(app))
         await type_keys(app, "enter")
-        await until(pilot, lambda: alerts.rules == ["train.kl>8", "anvil.kl>3", "dune.kl>5"])
+        await until(pilot, lambda: alerts.rules == ["train.kl>8", "kl>3 dune.kl>5", "dune.kl>5"])
 
 
 async def test_a_rule_typed_over_the_list_is_edited_if_it_is_there_or_wrong(

@@ -15,8 +15,10 @@ from synthetic import Console, write_run
 
 from rlhf.vocab import FAMILIES
 from tui import root_kl_desk
+from tui.background import Background
 from tui.curves import OVERALL, Follower
-from tui.messages import FrontierFound
+from tui.messages import FrontierFound, Notice
+from tui.place import Place
 from tui.root_kl import Found, Point, csv_text, points_of, series_of, table_lines, trajectory
 from tui.screens.run import RunPane
 from tui.state import State
@@ -193,7 +195,6 @@ def test_what_was_evaluated_is_looked_up_for_the_runs_that_are_chosen_by_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     work, told = [], []
-    monkeypatch.setattr(root_kl_desk, "measure", lambda *_: [])
     monkeypatch.setattr(root_kl_desk, "look", lambda *_: Found())
     behind: Any = Mock(work=lambda group, job: work.append(job))
     behind.place.read_only, behind.background.held = False, nullcontext
@@ -204,6 +205,27 @@ def test_what_was_evaluated_is_looked_up_for_the_runs_that_are_chosen_by_then(
     root.look(["a", "b"])
     work[1]()
     assert told[0].keys == ("a", "b")
+
+
+def test_what_cannot_be_evaluated_is_told(console: Console) -> None:
+    told: list[Any] = []
+    place = Place(console.workspace, console.task, (), False)
+    background = Background(place, told.append, lambda group, work: work())
+    behind: Any = Mock(place=place, background=background, work=lambda group, job: job())
+    root = root_kl_desk.RootKL(State(), behind, told.append)
+    root.look([])
+    gone = Found(lacking=[(f"{RUN} step-1", console.task / "gone")])
+    root.take(FrontierFound((), gone))
+    root.measure()
+    assert f"not measured: {RUN} step-1" in last_notice(told)
+    (console.task / "policy" / "policy.safetensors").unlink()
+    root.take(FrontierFound((), gone))
+    root.measure()
+    assert "policy.safetensors" in last_notice(told)
+
+
+def last_notice(told: Sequence[Any]) -> str:
+    return next(one.text for one in reversed(told) if isinstance(one, Notice))
 
 
 async def test_read_only_evaluates_nothing(console: Console) -> None:

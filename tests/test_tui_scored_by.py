@@ -13,10 +13,11 @@ from textual.pilot import Pilot
 from toy_scores import gone, own_reward_model, sampled, trained_with_the_task_s
 
 from tui.app import ConsoleApp
-from tui.messages import SamplesFound
+from tui.messages import SamplesFound, SamplesSaid, TailsFound
 from tui.screens.samples import SamplesScreen
 from tui.screens.tails import TailsPane
 from tui.tails_work import Cancel
+from tui.widgets.lines import Lines
 
 RUN, OTHER = "kl002-s1500", "kl05-s800"
 BY_TASK, BY_RUN = "by the task's reward model", "by the run's own reward model"
@@ -104,6 +105,9 @@ async def test_of_a_run_that_was_trained_with_the_tasks_b_says_so(toy: Console) 
         await type_keys(app, "b")
         await sees(app, pilot, f"scores {BY_TASK}, the run's own too", f"● {RUN}")
         assert pane.tails and pane.tails.names == ["reference", RUN]
+        app.say("said since")
+        pane.on_tails_found(TailsFound(pane.desk.found))
+        assert "said since" in app._notice
         await type_keys(app, "x")
         await sees(app, pilot, f" scores {BY_TASK}, the run's own too  esc back", "distinct")
     assert len(sampled(toy)) == 2
@@ -156,6 +160,22 @@ async def test_b_while_samples_are_made_ends_the_making(
         over.set()
         screen.on_samples_found(SamplesFound({"families": {}}, over))
         assert screen.families, "what nobody waits for any more is not shown"
+
+
+async def test_how_far_it_was_hides_not_why_the_runs_own_gives_none(toy: Console) -> None:
+    app, failure = app_over(toy), "no reward model of the run"
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        screen = SamplesScreen(app.pane.shell, app.state, RUN, app.state.folders[RUN])
+        await app.push_screen(screen)
+        before = screen._cancel
+        await type_keys(app, "b")
+        await sees(app, pilot, failure)
+        screen.on_samples_said(SamplesSaid("sampling and scoring: 12 %", before))
+        assert failure in screen._said
+        await screen.action_write()
+        assert "nothing to write" in screen.query_one("#samples-hint", Lines).plain[0]
+        assert app.screen is screen
 
 
 @pytest.mark.parametrize("where", ["tails", "samples"])

@@ -150,7 +150,10 @@ class Background:
 
         from sessions.runfiles import has_policy
 
-        folders = [pair for pair in folders if has_policy(pair[1])]
+        self.evaluate([pair for pair in folders if has_policy(pair[1])], say)
+
+    def evaluate(self, folders: Sequence[tuple[str, Path]], say: Callable[[str], None]) -> None:
+        """Evaluate these (name, folder); tells what could not be, and why. For a worker."""
         try:
             with self.held():
                 failures = measure(self._place.evaluations(), folders, say, self._stop)

@@ -182,9 +182,10 @@ class LossesFound(Message):
 
 @dataclass
 class SamplesSaid(Message):
-    """How far the sampling of a run is."""
+    """How far the sampling of a run is; nobody asks any more once `cancel` is set."""
 
     text: str
+    cancel: Cancel
 
 
 @dataclass

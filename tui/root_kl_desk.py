@@ -12,7 +12,6 @@ from .curves import OVERALL, Curve, titled
 from .looks import curve_colour
 from .messages import FrontierFound
 from .plotting import Series, glyph
-from .pollers import measure
 from .render import clean, number_of
 from .root_kl import BEST_OF_N, TITLE, Found, csv_text, look, series_of, table_lines, trajectory
 from .state import State
@@ -42,15 +41,15 @@ class RootKL:
         if keys != self._asked:
             self._found = None
         self._asked = keys
-        runs = {key: self._state.folders[key] for key in keys if key in self._state.folders}
-        place, cancel = self._shell.place, Cancel(self._shell.background.stopping)
+        self._shell.work("frontier", lambda: self._look_up(keys))
 
-        def work() -> None:
-            with self._shell.background.held():
-                found = look(place, runs, SCOPES, cancel)
-            self._post(FrontierFound(keys, found))
-
-        self._shell.work("frontier", work)
+    def _look_up(self, keys: tuple[str, ...]) -> None:
+        folders = self._state.folders
+        runs = {key: folders[key] for key in keys if key in folders}
+        with self._shell.background.held():
+            cancel = Cancel(self._shell.background.stopping)
+            found = look(self._shell.place, runs, SCOPES, cancel)
+        self._post(FrontierFound(keys, found))
 
     def take(self, message: FrontierFound) -> None:
         """Points that were looked up."""
@@ -66,21 +65,14 @@ class RootKL:
         if self._found is None or not self._found.lacking:
             return "nothing to evaluate" if self._found else "K looks for the checkpoints first"
         self._measuring = True
-        place, lacking, stop = (
-            self._shell.place,
-            list(self._found.lacking),
-            Cancel(self._shell.background.stopping),
-        )
+        lacking, background = list(self._found.lacking), self._shell.background
 
         def work() -> None:
             try:
-                with self._shell.background.held():
-                    measure(place.evaluations(), lacking, self._shell.background.notice, stop)
+                background.evaluate(lacking, background.notice)
             finally:
                 self._measuring = False
-            keys = self._asked or ()  # by now
-            runs = {key: self._state.folders[key] for key in keys if key in self._state.folders}
-            self._post(FrontierFound(keys, look(place, runs, SCOPES, stop)))
+            self._look_up(self._asked or ())  # by now
 
         self._shell.work("evaluate", work)
         return f"evaluating {number_of(len(lacking), 'checkpoint')} ..."

@@ -13,10 +13,10 @@ def doctor(place: Place, as_json: bool) -> int:
     """Isolation, cores, disk, terminal, write access, versions; exit 1 if something is amiss."""
     from sessions.doctor import examine
 
-    from ..looks import chosen_look
+    from ..looks import chosen_look, named_look
 
     with acting(place, changes=False) as workspace:
-        findings = examine(workspace, place.task, chosen_look() == "ascii")
+        findings = examine(workspace, place.task, not named_look() and chosen_look() == "ascii")
         lines = [
             f"{item.level:5}{item.topic:12} {item.text}" + (f" ({item.fix})" if item.fix else "")
             for item in findings

@@ -1,5 +1,6 @@
 """Pane 6: what runs and what waits, the notes, and the alert rules."""
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -24,19 +25,22 @@ EMPTY = "Nothing runs and nothing waits: n in the list of runs launches some."
 PAUSED = "PAUSED: what runs goes on, nothing more starts until p"
 RULES = "alert rules: type one to add it"
 NEW_RULE = "\n"  # no rule begins so
+COMPARES = re.compile("[:=<>~]")  # a word alone looks for a rule
 
 
 class RulePicker(Picker):
     """The alert rules; what is typed and is none of them can be added."""
 
     def matching(self, typed: str) -> list[Choice]:
-        """The rules for what is typed, and the line that adds it."""
+        """The rules for what is typed, and the line that adds it: alone, if it compares."""
         rule, found = typed.strip(), super().matching(typed)
         if not rule:
             return found
         rules = [choice for choice in found if choice.key != NEW_RULE]
+        if exact := [choice for choice in rules if choice.key == rule]:
+            return exact
         adding = Choice(f"{NEW_RULE}{rule}", f"add the rule {clean(rule)}")
-        return rules if any(choice.key == rule for choice in rules) else [*rules, adding]
+        return [adding] if COMPARES.search(rule) else [*rules, adding]
 
 
 class JobsPane(Pane):

@@ -89,7 +89,7 @@ class SamplesScreen(Screen[None]):
         place, folder, by_run = self.shell.place, self._folder, self.state.by_run
 
         def say(text: str) -> None:
-            self.post_message(SamplesSaid(text))
+            self.post_message(SamplesSaid(text, cancel))
 
         def work() -> None:
             with self.shell.background.held():
@@ -100,9 +100,10 @@ class SamplesScreen(Screen[None]):
         self._show()
 
     def on_samples_said(self, message: SamplesSaid) -> None:
-        """How far the sampling is."""
-        self._said = message.text
-        self._show()
+        """How far the sampling is, if it is still what is wanted."""
+        if not message.cancel.is_set():
+            self._said = message.text
+            self._show()
 
     def on_samples_found(self, message: SamplesFound) -> None:
         """The samples, or why there are none, if they are still what is wanted."""
@@ -113,7 +114,8 @@ class SamplesScreen(Screen[None]):
         else:
             self._document, self._said = message.found, "no responses"
         self._show()
-        self._hint(*[f"scores {self._by}"] * (self.state.by_run and bool(self._document)))
+        if self.state.by_run and self._document:
+            self._hint(f"scores {self._by}")
 
     # -- what is shown ---------------------------------------------------------------------
 
@@ -132,11 +134,8 @@ class SamplesScreen(Screen[None]):
         """What is shown: responses, or the token of each position."""
         if self.family is None:
             return []
-        view = VIEWS[self._view]
-        found = self._document["families"][self.family].get(
-            "positions" if view == POSITIONS else view
-        )
-        return list(found or [])
+        view = "positions" if VIEWS[self._view] == POSITIONS else VIEWS[self._view]
+        return list(self._document["families"][self.family].get(view) or [])
 
     @property
     def _by(self) -> str:
@@ -238,6 +237,9 @@ class SamplesScreen(Screen[None]):
             self._hint("copied")
 
     async def action_write(self) -> None:
+        if not self._document:
+            self._hint("there is nothing to write yet")
+            return
         text = document_text({"format": 1, "run": self._run, **self._document}, indent=1)
 
         def named(name: str | None) -> None:

@@ -53,6 +53,7 @@ class TailsPane(TailsTaking):
         self.choice = Choice(state)
         self._visible = False
         self._news = ""  # what is said once the next look-up has been shown
+        self._turned = False  # and whose scores they are
 
     def plots(self) -> Iterator[Histogram]:
         """One a family."""
@@ -143,9 +144,10 @@ class TailsPane(TailsTaking):
         """What was looked up, if it is still what is wanted."""
         if self.desk.take(message.found):
             self._draw()
-            news = self._news or (self.desk.by and f"scores{self.desk.by}")
+            by = f"scores{self.desk.by}" if self._turned and self.desk.by else ""
+            news = self._news or by
             self.shell.say(news) if news else self.shell.renew()
-            self._news = ""
+            self._news, self._turned = "", False
 
     def on_rows_read(self, message: RowsRead) -> None:
         """The responses behind the bin."""
@@ -223,7 +225,7 @@ class TailsPane(TailsTaking):
 
     def action_scorer(self) -> None:
         if self.desk.chosen().runs:
-            self.state.by_run = not self.state.by_run
+            self.state.by_run = self._turned = not self.state.by_run
             self._changed()
         else:
             self.shell.say("no run is open: choose one in pane 1")
