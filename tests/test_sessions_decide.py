@@ -197,3 +197,8 @@ def test_killed_in_the_middle_of_a_row_the_decision_before_stands(tmp_path: Path
     assert made["decision"] == "hold"
     decide(workspace, "a", "ship", "second", FOUND)
     assert len(meta.read(workspace, "a").of_kind("decision")) == 2
+
+
+def test_a_reason_alone_is_refused(console: Console) -> None:
+    done = console.run("decide", "kl05", "--reason", "too little gain")
+    assert done.returncode == 2 and "a reason without a decision" in done.stderr

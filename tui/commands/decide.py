@@ -28,6 +28,9 @@ def decide(
 
     Without a decision: the evidence that there is, what is missing, the decisions so far.
     """
+    if reason and decision is None:
+        fix = f"rlhf-tui decide {run} ship, or hold, --reason ..."
+        raise CommandError(Exit.USAGE, "a reason without a decision", fix=fix)
     document = _document(place, run, decision, reason or "", seen)
     emit(as_json, document, _lines(document))
 
